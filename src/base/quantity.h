@@ -1,0 +1,49 @@
+/*
+ * Quantities and durations: the texts that people write for amounts and times.
+ *
+ * An amount is an integer in 0..QUANTITY_MAX: thousandths for cpu, devices and counters,
+ * bytes for memory and storage. What is finer than a unit rounds up.
+ */
+#ifndef BASE_QUANTITY_H
+#define BASE_QUANTITY_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/str.h"
+
+#define QUANTITY_MAX ((int64_t)1 << 60)
+
+enum quantity_unit {
+    QUANTITY_MILLI, /* thousandths: cpu, gpu, pods, counters */
+    QUANTITY_BYTES, /* memory, storage, ephemeral-storage, hugepages-... */
+};
+
+/** The unit in which a resource of this name is held. */
+enum quantity_unit quantity_unit_of(const char *resource);
+
+/**
+ * Reads a quantity in the usual cluster syntax: "2", "500m", "1.5", "4Gi", "1G", "1e3".
+ *
+ * @out     0..QUANTITY_MAX in the unit
+ * Returns  0; -EINVAL not a quantity; -ERANGE negative or above the limit. The text of the
+ *          error says what was read and why it will not do, without naming the field
+ */
+MUST_CHECK int quantity_parse(const char *text, enum quantity_unit unit, int64_t *out,
+                              struct err *err);
+
+/** Adds the shortest exact text: thousandths as "2", "1500m"; bytes as "4Gi", "1025". */
+void quantity_format(int64_t value, enum quantity_unit unit, struct str *out);
+
+/**
+ * Reads a duration: "30s", "1h30m", "1.5h", "250ms", "2d"; units ms s m h d, largest first.
+ *
+ * @out_ms  0..10 years, in milliseconds
+ * Returns  0; -EINVAL; -ERANGE
+ */
+MUST_CHECK int duration_parse(const char *text, int64_t *out_ms, struct err *err);
+
+/** Adds the exact text of a duration, such as "1h30m", "250ms"; "0s" for none. */
+void duration_format(int64_t ms, struct str *out);
+
+#endif

@@ -1,0 +1,106 @@
+#include "base/quantity.h"
+
+#include <errno.h>
+
+#include "base/test.h"
+
+static const struct {
+    const char *name, *text;
+    enum quantity_unit unit;
+    int result;
+    int64_t value;
+    const char *shown;
+} rows[] = {
+    { "whole cores", "2", QUANTITY_MILLI, 0, 2000, "2" },
+    { "thousandths", "500m", QUANTITY_MILLI, 0, 500, "500m" },
+    { "a fraction", "1.5", QUANTITY_MILLI, 0, 1500, "1500m" },
+    { "finer than a thousandth rounds up", "0.0001", QUANTITY_MILLI, 0, 1, "1m" },
+    { "nanocores round up", "1n", QUANTITY_MILLI, 0, 1, "1m" },
+    { "binary", "4Gi", QUANTITY_BYTES, 0, 4ll << 30, "4Gi" },
+    { "decimal", "1G", QUANTITY_BYTES, 0, 1000000000, "1000000000" },
+    { "kibi", "1025", QUANTITY_BYTES, 0, 1025, "1025" },
+    { "half a gibi", "0.5Gi", QUANTITY_BYTES, 0, 1ll << 29, "512Mi" },
+    { "exponent", "1e3", QUANTITY_BYTES, 0, 1000, "1000" },
+    { "exa, not an exponent", "1E", QUANTITY_BYTES, 0, 1000000000000000000, "976562500000000Ki" },
+    { "milli bytes round up", "1500m", QUANTITY_BYTES, 0, 2, "2" },
+    { "zero", "0", QUANTITY_MILLI, 0, 0, "0" },
+    { "minus zero", "-0", QUANTITY_MILLI, 0, 0, "0" },
+    { "the largest", "1Ei", QUANTITY_BYTES, 0, QUANTITY_MAX, "1Ei" },
+    { "one above the largest", "1152921504606846977", QUANTITY_BYTES, -ERANGE, 0, "" },
+    { "2^63", "9223372036854775808", QUANTITY_BYTES, -ERANGE, 0, "" },
+    { "huge exponent", "1e400", QUANTITY_BYTES, -ERANGE, 0, "" },
+    { "tiny exponent", "1e-400", QUANTITY_BYTES, 0, 1, "1" },
+    { "negative", "-1", QUANTITY_MILLI, -ERANGE, 0, "" },
+    { "not a number", "NaN", QUANTITY_MILLI, -EINVAL, 0, "" },
+    { "infinity", "inf", QUANTITY_MILLI, -EINVAL, 0, "" },
+    { "empty", "", QUANTITY_MILLI, -EINVAL, 0, "" },
+    { "only a suffix", "Gi", QUANTITY_BYTES, -EINVAL, 0, "" },
+    { "unknown suffix", "1GB", QUANTITY_BYTES, -EINVAL, 0, "" },
+    { "blank inside", "1 G", QUANTITY_BYTES, -EINVAL, 0, "" },
+    { "hex", "0x10", QUANTITY_BYTES, -EINVAL, 0, "" },
+    { "two points", "1.2.3", QUANTITY_BYTES, -EINVAL, 0, "" },
+    { "too many digits", "1234567890123456789012345678901", QUANTITY_BYTES, -EINVAL, 0, "" },
+};
+
+TEST(quantity_parse_reads_or_refuses)
+{
+    ROW_EACH (c, rows) {
+        struct err err = { 0 };
+        int64_t value = 0;
+        CHECK_EQ(quantity_parse(c->text, c->unit, &value, &err), c->result);
+        CHECK_EQ(value, c->value);
+        CHECK_EQ(err.code, c->result);
+    }
+}
+
+TEST(quantity_format_is_read_back)
+{
+    ROW_EACH (c, rows) {
+        if (c->result)
+            continue;
+        CLEANUP(str_fini) struct str out = { 0 };
+        struct err err = { 0 };
+        int64_t value = -1;
+        quantity_format(c->value, c->unit, &out);
+        CHECK_TEXT(str_text(&out), c->shown);
+        CHECK_EQ(quantity_parse(str_text(&out), c->unit, &value, &err), 0);
+        CHECK_EQ(value, c->value);
+    }
+}
+
+static const struct {
+    const char *name, *text;
+    int result;
+    int64_t ms;
+    const char *shown;
+} times[] = {
+    { "seconds", "30s", 0, 30000, "30s" },
+    { "mixed", "1h30m", 0, 5400000, "1h30m" },
+    { "fraction", "1.5h", 0, 5400000, "1h30m" },
+    { "milliseconds", "250ms", 0, 250, "250ms" },
+    { "days", "2d", 0, 172800000, "2d" },
+    { "nothing", "0s", 0, 0, "0s" },
+    { "bare zero", "0", 0, 0, "0s" },
+    { "no unit", "30", -EINVAL, 0, "" },
+    { "wrong order", "30s1h", -EINVAL, 0, "" },
+    { "same unit twice", "1s1s", -EINVAL, 0, "" },
+    { "negative", "-1s", -ERANGE, 0, "" },
+    { "words", "soon", -EINVAL, 0, "" },
+    { "empty", "", -EINVAL, 0, "" },
+    { "too long", "999999999999d", -EINVAL, 0, "" },
+};
+
+TEST(duration_parse_reads_or_refuses)
+{
+    ROW_EACH (c, times) {
+        struct err err = { 0 };
+        int64_t ms = 0;
+        CHECK_EQ(duration_parse(c->text, &ms, &err), c->result);
+        CHECK_EQ(ms, c->ms);
+        if (c->result)
+            continue;
+        CLEANUP(str_fini) struct str out = { 0 };
+        duration_format(ms, &out);
+        CHECK_TEXT(str_text(&out), c->shown);
+    }
+}
