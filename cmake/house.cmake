@@ -1,4 +1,4 @@
-# berth_house(NAME [PURE] [USES house...] SOURCES file... [LIBS lib...])
+# berth_house(NAME [USES house...] SOURCES file... [LIBS lib...])
 # makes the library berth-NAME from src/NAME/*.c, and from each FILE_test.c beside a FILE.c
 # the test NAME/FILE with the label NAME. USES are the houses it may include.
 
@@ -29,7 +29,7 @@ endif()
 include_directories(${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
 
 function(berth_house name)
-    cmake_parse_arguments(H "PURE" "" "USES;SOURCES;LIBS" ${ARGN})
+    cmake_parse_arguments(H "" "" "USES;SOURCES;LIBS" ${ARGN})
     set(dir ${CMAKE_SOURCE_DIR}/src/${name})
     set(files "")
     foreach(source IN LISTS H_SOURCES)
