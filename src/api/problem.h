@@ -1,0 +1,43 @@
+/*
+ * Problems: a refused request, as RFC 9457 has it, with every faulty field.
+ */
+#ifndef API_PROBLEM_H
+#define API_PROBLEM_H
+
+#include <jansson.h>
+#include <stddef.h>
+
+#include "base/code.h"
+#include "base/err.h"
+
+enum { PROBLEM_FIELDS_MAX = 20 };
+
+/* One faulty field. */
+struct problem_field {
+    char pointer[200];      /* RFC 6901; "" the whole */
+    int line, column;       /* from 1; 0 unknown */
+    enum problem_code code; /* UNKNOWN_FIELD, INVALID_FIELD, COMES_LATER */
+    char text[240];         /* what is wrong and what to do, without the pointer */
+};
+
+/* { 0 } is no problem. The first code set stands for the whole. */
+struct problem {
+    enum problem_code code;
+    char detail[400];
+    struct problem_field fields[PROBLEM_FIELDS_MAX];
+    size_t n_fields; /* found; those beyond the limit are counted and not kept */
+};
+
+/** Sets the code and detail, once. Returns -EINVAL. */
+int problem_set(struct problem *problem, enum problem_code code, const char *fmt, ...) FORMAT(3, 4);
+
+/** Adds a faulty field; the first one makes the problem's code and detail. Returns -EINVAL. */
+int problem_add(struct problem *problem, enum problem_code code, const char *pointer,
+                const char *fmt, ...) FORMAT(4, 5);
+
+/** The problem document; request_id may be NULL. Yours to json_decref. */
+json_t *problem_to_json(const struct problem *problem, const char *request_id);
+/** Reads a problem document from an answer's body, for the command line. */
+void problem_from_json(const json_t *document, int status, struct problem *out);
+
+#endif

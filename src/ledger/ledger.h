@@ -1,0 +1,391 @@
+/*
+ * The ledger's door: the durable truth of jobs, attempts, nodes and queues.
+ *
+ * One writer thread owns the mirror (all live rows in memory). Operations are sent to it from
+ * any thread; it takes all that waits, judges them in order, makes one transaction and answers
+ * after the commit is durable. What was committed goes to listeners as batches of events, each
+ * with its whole new row, in revision order. Lists and history are read by readers with
+ * connections of their own. The ledger keeps and refuses; it never chooses.
+ */
+#ifndef LEDGER_LEDGER_H
+#define LEDGER_LEDGER_H
+
+#include "api/job.h"
+#include "api/problem.h"
+#include "base/clock.h"
+#include "ledger/rows.h"
+
+struct ledger;
+struct op;
+
+/* What was committed: events in revision order, each with its row. Shared between threads by
+ * counting; nobody changes one. */
+struct batch_event {
+    uint64_t rev;
+    int64_t at; /* wall ms */
+    const char *type, *subject, *by;
+    const char *body; /* JSON of the row, as the event log has it */
+    enum row_kind kind;
+    union {
+        const struct row_queue *queue;
+        const struct row_node *node;
+        const struct row_job *job;
+        const struct row_task *task;
+        const struct row_attempt *attempt;
+        const struct row_token *token;
+        const void *any;
+    } row;
+    bool is_deleted; /* the row is gone; row holds its last value */
+};
+
+struct batch {
+    bool is_base;      /* all live rows instead of what changed: forget what was known */
+    uint64_t revision; /* the last one included */
+    const struct batch_event *events;
+    size_t n_events;
+};
+
+struct batch *batch_ref(struct batch *batch);
+void batch_unref(struct batch *batch);
+
+/** Called on the writer's thread, first with a base, then after each commit; keep a batch with
+ * batch_ref. Must not block: put it in a mailbox. */
+typedef void batch_fn(struct batch *batch, void *arg);
+
+struct ledger_options {
+    const char *store; /* "memory:", "sqlite:PATH", "faulty:N:STORE" (fails at the N-th call) */
+    const struct clock *clock;
+    const char *server; /* this server's id, for leases and batch names */
+    /* Called at named points (kill points): "before-lock", "after-catch-up", "before-commit",
+     * "after-commit"; NULL none. For tests. */
+    void (*at_point)(const char *point);
+};
+
+/**
+ * Opens the store, makes or upgrades its schema, loads the mirror. No thread yet.
+ *
+ * Returns  0; -EBUSY another server has it; -EPROTO a newer schema; others as the store says
+ */
+MUST_CHECK int ledger_open(const struct ledger_options *options, struct ledger **out,
+                           struct err *err);
+/** Adds a listener; before ledger_start. */
+void ledger_listen(struct ledger *ledger, batch_fn *fn, void *arg);
+/** Starts the writer; each listener gets its base. */
+MUST_CHECK int ledger_start(struct ledger *ledger, struct err *err);
+/** Answers what waits, stops the writer, closes the store. */
+void ledger_close(struct ledger *ledger);
+
+/** Random, new at create and restore. */
+const char *ledger_incarnation(const struct ledger *ledger);
+/** NULL while the store can be written; else why it cannot (a full disk ...). Any thread; copy it
+ * into out (240 bytes). */
+bool ledger_is_writable(const struct ledger *ledger, char out[240]);
+
+/* ---- operations ---- */
+
+enum op_kind {
+    OP_SUBMIT,
+    OP_STOP,  /* cancel a job (or one attempt, with another cause) */
+    OP_PATCH, /* priority, labels, held */
+    OP_BIND,  /* a group: all of its parts or none */
+    OP_FAIL,  /* the engine gives a task or job up */
+    OP_ADMIT, /* flag admitted, set or taken back */
+    OP_MEMO,
+    OP_ACK,    /* an agent asks to start an attempt */
+    OP_REPORT, /* an agent says what became of an attempt */
+    OP_REGISTER,
+    OP_BEAT,       /* no event, no revision */
+    OP_LEAVE,      /* an agent says goodbye; attempts that remain are ended by its reports */
+    OP_CORDON,     /* or uncordon */
+    OP_NODE_STATE, /* unreachable, ready again, lost, gone: said by the steward */
+    OP_QUEUE_PUT,
+    OP_QUEUE_DELETE,
+    OP_TOKEN_PUT,
+    OP_TOKEN_DELETE,
+    OP_LEASE,  /* take or raise */
+    OP_RETAIN, /* drop what ended long ago */
+    OP_KIND_COUNT
+};
+
+/* Which attempt, as agents and engine say it. */
+struct attempt_key {
+    uint64_t job;
+    uint32_t group, index, number;
+};
+
+struct op_submit {
+    char *user;
+    char *key;    /* Idempotency-Key or NULL */
+    char *digest; /* of the canonical spec; with key */
+    struct job_spec *spec;
+    uint64_t job;   /* out */
+    bool is_replay; /* out: the key was known, the job is the first one's */
+};
+
+struct op_stop {
+    uint64_t job;
+    bool is_attempt; /* only this attempt */
+    struct attempt_key attempt;
+    enum cause cause; /* CANCELLED, EVICTED, DRAINED, LIMIT_REACHED */
+    int64_t grace_ms; /* -1 the job's own */
+    char *by, *reason;
+    enum job_state state; /* out: of the job, after it */
+};
+
+struct op_patch {
+    uint64_t job;
+    uint64_t if_rev; /* 0: no precondition */
+    bool has_priority, has_held, has_labels;
+    int32_t priority;
+    bool is_held;
+    struct labels labels;
+    char *by;
+};
+
+struct op_bind_part {
+    uint32_t group, index, number;
+    char *node;
+    uint64_t facts;         /* of the node, as decided on */
+    enum wait_code refused; /* out: 0 or why not this part */
+};
+
+struct op_bind {
+    uint64_t job, version;
+    struct op_bind_part *parts;
+    size_t n_parts;
+    char *decision;
+    uint64_t fence; /* of lease `steward` */
+};
+
+struct op_fail {
+    uint64_t job, version;
+    bool is_task;
+    uint32_t group, index;
+    enum wait_code code;
+    char *reason;
+    uint64_t fence;
+};
+
+struct op_admit {
+    uint64_t job, version;
+    bool is_admitted;
+    uint64_t fence;
+};
+
+struct op_memo {
+    char *name;
+    char *value; /* NULL: forget */
+    uint64_t fence;
+};
+
+struct op_ack {
+    char *node;
+    uint64_t generation;
+    struct attempt_key attempt;
+};
+
+struct op_report {
+    char *node;
+    uint64_t generation;
+    struct attempt_key attempt;
+    bool is_ended; /* else: running */
+    enum cause cause;
+    enum detail detail;
+    int code, signal;
+    char *timings, *peaks, *message; /* JSON, JSON, text; NULL none */
+    int64_t started_at, ended_at;    /* wall ms by the agent's clock; 0 unknown */
+};
+
+struct held_attempt {
+    struct attempt_key attempt;
+    bool is_to_end; /* out: the server does not know it as live here */
+    enum cause why; /* out */
+};
+
+struct op_register {
+    char *node, *boot_id, *address;
+    char *incarnation; /* that the agent knows; "" none yet */
+    uint64_t revision_seen;
+    char *offers, *labels, *taints, *info; /* JSON as in struct row_node */
+    int64_t ttl_ms;
+    struct held_attempt *held;
+    size_t n_held;
+    uint64_t generation; /* out */
+    bool is_other_life;  /* out: the agent knows another incarnation (or a later revision):
+                                 it keeps its containers and reports them as orphans */
+};
+
+struct op_beat {
+    char *node;
+    uint64_t generation;
+};
+
+struct op_leave {
+    char *node;
+    uint64_t generation;
+};
+
+struct op_cordon {
+    char *node;
+    bool is_cordoned;
+    char *by, *reason;
+};
+
+struct op_node_state {
+    char *node;
+    uint64_t generation; /* as it was when the steward looked */
+    uint64_t beat;       /* likewise: a beat since then refuses it */
+    enum node_state state;
+    uint64_t fence;
+};
+
+struct op_queue_put {
+    char *name, *parent, *spec;
+    enum queue_state state;
+    bool is_create; /* else it must exist */
+    uint64_t if_rev;
+    char *by;
+};
+
+struct op_queue_delete {
+    char *name, *by;
+};
+
+struct op_token_put {
+    char *hash, *name, *user, *ns, *rights;
+    int64_t until;
+};
+
+struct op_token_delete {
+    char *hash;
+};
+
+struct op_lease {
+    char *name;
+    bool is_take;                   /* else raise; the holder is this server */
+    uint64_t seen_fence, seen_beat; /* take: what stood still for its ttl */
+    int64_t ttl_ms;
+    uint64_t fence; /* out, if it is ours now; 0 otherwise */
+};
+
+struct op_retain {
+    int64_t ended_before; /* wall ms: jobs that ended earlier go, with their events */
+    size_t most;          /* jobs at most in one operation */
+};
+
+/* An operation: filled in by the sender, judged by the writer, then given back by done(). */
+struct op {
+    enum op_kind kind;
+    union {
+        struct op_submit submit;
+        struct op_stop stop;
+        struct op_patch patch;
+        struct op_bind bind;
+        struct op_fail fail;
+        struct op_admit admit;
+        struct op_memo memo;
+        struct op_ack ack;
+        struct op_report report;
+        struct op_register reg;
+        struct op_beat beat;
+        struct op_leave leave;
+        struct op_cordon cordon;
+        struct op_node_state node_state;
+        struct op_queue_put queue_put;
+        struct op_queue_delete queue_delete;
+        struct op_token_put token_put;
+        struct op_token_delete token_delete;
+        struct op_lease lease;
+        struct op_retain retain;
+    };
+    /* Outcome, valid in done(). */
+    struct problem problem; /* code 0: accepted, or a harmless repeat */
+    uint64_t revision;      /* of its last event; without one, the store's */
+    /* Called on the writer's thread after the commit (or refusal); must not block; the op is the
+     * sender's again and op_free is its to call. */
+    void (*done)(struct op *op, void *arg);
+    void *arg;
+    struct op *next; /* the writer's */
+};
+
+struct op *op_new(enum op_kind kind, void (*done)(struct op *op, void *arg), void *arg);
+void op_free(struct op *op);
+/** Sends it; any thread. It is the writer's until done(). */
+void ledger_send(struct ledger *ledger, struct op *op);
+/** Sends several in this order, in one batch if they fit. */
+void ledger_send_all(struct ledger *ledger, struct op **ops, size_t n);
+
+/* ---- reading ---- */
+
+/* A connection of one thread. */
+struct reader;
+
+MUST_CHECK int reader_open(struct ledger *ledger, struct reader **out, struct err *err);
+void reader_close(struct reader *reader);
+
+/** Begins a look at one revision (until reader_end); all calls between see the same. */
+MUST_CHECK int reader_begin(struct reader *reader, uint64_t *revision, struct err *err);
+void reader_end(struct reader *reader);
+
+/* Each look-up gives a row that is yours (row_free with its kind), or 1 if there is none. */
+enum { READER_NONE = 1, READER_ROWS_MAX = 1000 };
+MUST_CHECK int reader_job(struct reader *reader, uint64_t id, struct row_job **out,
+                          struct err *err);
+MUST_CHECK int reader_node(struct reader *reader, const char *name, struct row_node **out,
+                           struct err *err);
+MUST_CHECK int reader_queue(struct reader *reader, const char *name, struct row_queue **out,
+                            struct err *err);
+MUST_CHECK int reader_token(struct reader *reader, const char *hash, struct row_token **out,
+                            struct err *err);
+
+struct job_filter {
+    const char *ns, *user, *queue, *name; /* NULL: any */
+    unsigned states;                      /* bits 1 << enum job_state; 0: any */
+    int64_t since;                        /* submitted or ended at or after; wall ms; 0 any */
+    const char *label_key, *label_value;  /* NULL: any */
+    uint64_t before_id;                   /* keyset cursor, newest first; 0: from the newest */
+    size_t limit;                         /* 1..READER_ROWS_MAX */
+};
+
+/** Called with each row, borrowed for the call; a non-zero answer ends the walk. */
+typedef int row_fn(const void *row, void *arg);
+
+MUST_CHECK int reader_jobs(struct reader *reader, const struct job_filter *filter, row_fn *fn,
+                           void *arg, struct err *err);
+/** All attempts of a job (struct row_attempt) after a key, in key order. */
+MUST_CHECK int reader_attempts(struct reader *reader, uint64_t job, const struct attempt_key *after,
+                               size_t limit, row_fn *fn, void *arg, struct err *err);
+MUST_CHECK int reader_attempt(struct reader *reader, const struct attempt_key *key,
+                              struct row_attempt **out, struct err *err);
+/** The last attempt of each task of a job that has one, in (group, index) order after a task. */
+MUST_CHECK int reader_last_attempts(struct reader *reader, uint64_t job,
+                                    const struct attempt_key *after, size_t limit, row_fn *fn,
+                                    void *arg, struct err *err);
+/** Tasks of a job that ended without an attempt (struct row_task), in key order. */
+MUST_CHECK int reader_ended_tasks(struct reader *reader, uint64_t job, row_fn *fn, void *arg,
+                                  struct err *err);
+/** Live attempts on a node (struct row_attempt). */
+MUST_CHECK int reader_node_attempts(struct reader *reader, const char *node, row_fn *fn, void *arg,
+                                    struct err *err);
+MUST_CHECK int reader_nodes(struct reader *reader, row_fn *fn, void *arg, struct err *err);
+MUST_CHECK int reader_queues(struct reader *reader, row_fn *fn, void *arg, struct err *err);
+MUST_CHECK int reader_tokens(struct reader *reader, row_fn *fn, void *arg, struct err *err);
+/**
+ * Events (struct row_event) after a revision, in order.
+ *
+ * @oldest  out: the oldest revision held; if `after` + 1 is older, nothing is called (410)
+ */
+MUST_CHECK int reader_events(struct reader *reader, uint64_t after, size_t limit, uint64_t *oldest,
+                             row_fn *fn, void *arg, struct err *err);
+/** The beats of all nodes: name, generation, beat (struct row_beat), for the steward. */
+struct row_beat {
+    const char *node;
+    uint64_t generation, beat;
+};
+MUST_CHECK int reader_beats(struct reader *reader, row_fn *fn, void *arg, struct err *err);
+MUST_CHECK int reader_lease(struct reader *reader, const char *name, struct row_lease **out,
+                            struct err *err);
+
+void row_free(enum row_kind kind, void *row);
+
+#endif
