@@ -32,7 +32,7 @@ enum {
 
 enum job_on_failure { ON_FAILURE_STOP, ON_FAILURE_CONTINUE };
 enum job_on_disconnect { ON_DISCONNECT_STOP, ON_DISCONNECT_KEEP };
-enum job_network { NETWORK_HOST, NETWORK_NONE };
+enum job_network { JOB_NETWORK_HOST, JOB_NETWORK_NONE };
 
 /* An amount of a resource, in its quantity_unit. */
 struct amount {

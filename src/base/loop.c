@@ -27,9 +27,9 @@ struct timer {
     void *arg;
 };
 
-struct watch {
+struct fdwatch {
     struct event *event;
-    watch_fn *fn;
+    fdwatch_fn *fn;
     void *arg;
 };
 
@@ -169,15 +169,15 @@ void timer_unset(struct timer *timer)
 
 static void on_watch(evutil_socket_t fd, short events, void *arg)
 {
-    struct watch *watch = arg;
+    struct fdwatch *watch = arg;
     unsigned now = (events & EV_READ ? LOOP_READ : 0u) | (events & EV_WRITE ? LOOP_WRITE : 0u);
 
     watch->fn(fd, now, watch->arg);
 }
 
-static struct watch *add_watch(struct loop *loop, int fd, short events, watch_fn *fn, void *arg)
+static struct fdwatch *add_watch(struct loop *loop, int fd, short events, fdwatch_fn *fn, void *arg)
 {
-    struct watch *watch = NEW0(struct watch);
+    struct fdwatch *watch = NEW0(struct fdwatch);
 
     watch->fn = fn;
     watch->arg = arg;
@@ -186,7 +186,7 @@ static struct watch *add_watch(struct loop *loop, int fd, short events, watch_fn
     return watch;
 }
 
-struct watch *watch_new(struct loop *loop, int fd, unsigned events, watch_fn *fn, void *arg)
+struct fdwatch *fdwatch_new(struct loop *loop, int fd, unsigned events, fdwatch_fn *fn, void *arg)
 {
     short wanted =
         (short)((events & LOOP_READ ? EV_READ : 0) | (events & LOOP_WRITE ? EV_WRITE : 0));
@@ -194,12 +194,12 @@ struct watch *watch_new(struct loop *loop, int fd, unsigned events, watch_fn *fn
     return add_watch(loop, fd, wanted, fn, arg);
 }
 
-struct watch *watch_signal(struct loop *loop, int signal, watch_fn *fn, void *arg)
+struct fdwatch *fdwatch_signal(struct loop *loop, int signal, fdwatch_fn *fn, void *arg)
 {
     return add_watch(loop, signal, EV_SIGNAL, fn, arg);
 }
 
-void watch_free(struct watch *watch)
+void fdwatch_free(struct fdwatch *watch)
 {
     if (!watch)
         return;

@@ -14,12 +14,12 @@
 
 struct loop;
 struct timer;
-struct watch;
+struct fdwatch;
 struct event_base;
 
 typedef void loop_fn(void *arg);
 /** @events  LOOP_READ, LOOP_WRITE: what is possible now */
-typedef void watch_fn(int fd, unsigned events, void *arg);
+typedef void fdwatch_fn(int fd, unsigned events, void *arg);
 
 enum { LOOP_READ = 1, LOOP_WRITE = 2 };
 
@@ -40,10 +40,10 @@ void timer_set(struct timer *timer, int64_t in_ms);
 void timer_unset(struct timer *timer);
 
 /** Watches a descriptor, level-triggered, until freed; the descriptor stays the caller's. */
-struct watch *watch_new(struct loop *loop, int fd, unsigned events, watch_fn *fn, void *arg);
-void watch_free(struct watch *watch);
+struct fdwatch *fdwatch_new(struct loop *loop, int fd, unsigned events, fdwatch_fn *fn, void *arg);
+void fdwatch_free(struct fdwatch *watch);
 /** Calls fn(signal, 0, arg) on each arrival of a signal. */
-struct watch *watch_signal(struct loop *loop, int signal, watch_fn *fn, void *arg);
+struct fdwatch *fdwatch_signal(struct loop *loop, int signal, fdwatch_fn *fn, void *arg);
 
 /** The libevent base, for base/http.c and client only. */
 struct event_base *loop_event_base(struct loop *loop);

@@ -76,16 +76,16 @@ TEST(loop_watches_a_descriptor)
 {
     struct scene scene = { 0 };
     struct err err = { 0 };
-    struct watch *watch;
+    struct fdwatch *watch;
     int fds[2];
 
     CHECK_EQ(pipe(fds), 0);
     CHECK_OK(loop_open(&scene.loop, &err), &err);
-    watch = watch_new(scene.loop, fds[0], LOOP_READ, on_read, &scene);
+    watch = fdwatch_new(scene.loop, fds[0], LOOP_READ, on_read, &scene);
     CHECK_EQ(write(fds[1], "\7", 1), 1);
     loop_run(scene.loop);
     CHECK_EQ(scene.n_done, 7);
-    watch_free(watch);
+    fdwatch_free(watch);
     loop_close(scene.loop);
     close(fds[0]);
     close(fds[1]);
