@@ -4,8 +4,9 @@
  *
  *     load HOST PORT CONNECTIONS COUNT METHOD PATH [HEADER...] [< BODY]
  *
- * prints one JSON line: answers by class, seconds, answers a second, and the 50th, 99th and last
- * percentile of the time from the first byte sent to the head of the answer, in microseconds.
+ * If LOAD_ANSWER names a file, the last answer's body goes there. Prints one JSON line: answers by class, seconds, answers a second, and the 50th, 99th and last
+ * percentile of the time from the first byte sent to the whole answer, in microseconds, and
+ * CLOCK_BOOTTIME just before the last request was sent.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -31,13 +32,13 @@ struct connection {
 static char request[BODY_MAX + 8192];
 static size_t n_request;
 static long n_wanted, n_begun, n_done, n_ok, n_refused;
-static int64_t *took_us;
+static int64_t *took_us, last_began_boot_us;
 
-static int64_t now_us(void)
+static int64_t now_us(clockid_t clock)
 {
     struct timespec now;
 
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(clock, &now);
     return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
@@ -82,7 +83,8 @@ static void begin(struct connection *c)
     }
     n_begun++;
     c->n_answer = 0;
-    c->began_us = now_us();
+    c->began_us = now_us(CLOCK_MONOTONIC);
+    last_began_boot_us = now_us(CLOCK_BOOTTIME);
     /* A request is small against a socket's buffer. */
     if (write(c->fd, request, n_request) != (ssize_t)n_request)
         fail("send");
@@ -102,6 +104,17 @@ static size_t answer_length(struct connection *c)
            (length && length < head ? strtoul(length + 17, NULL, 10) : 0);
 }
 
+static void keep_answer(const struct connection *c)
+{
+    const char *path = getenv("LOAD_ANSWER"), *body = strstr(c->answer, "\r\n\r\n");
+    FILE *file = path ? fopen(path, "w") : NULL;
+
+    if (!file)
+        return;
+    fputs(body + 4, file);
+    fclose(file);
+}
+
 static void take_answer(struct connection *c)
 {
     ssize_t n = read(c->fd, c->answer + c->n_answer, sizeof(c->answer) - 1 - c->n_answer);
@@ -113,11 +126,13 @@ static void take_answer(struct connection *c)
     n_whole = answer_length(c);
     if (!n_whole || c->n_answer < n_whole)
         return;
-    took_us[n_done++] = now_us() - c->began_us;
+    took_us[n_done++] = now_us(CLOCK_MONOTONIC) - c->began_us;
     if (c->answer[9] == '2')
         n_ok++;
     else if (n_refused++ == 0)
         fprintf(stderr, "load: first refusal: %.300s\n", c->answer);
+    if (n_done == n_wanted)
+        keep_answer(c);
     begin(c);
 }
 
@@ -142,7 +157,7 @@ int main(int argc, char **argv)
     n_wanted = atol(argv[4]);
     took_us = calloc((size_t)n_wanted, sizeof(*took_us));
     make_request(argc, argv);
-    began_us = now_us();
+    began_us = now_us(CLOCK_MONOTONIC);
     for (int i = 0; i < n_connections; i++) {
         struct connection *c = calloc(1, sizeof(*c));
         struct epoll_event event = { .events = EPOLLIN, .data.ptr = c };
@@ -158,11 +173,12 @@ int main(int argc, char **argv)
         for (int i = 0; i < n; i++)
             take_answer(events[i].data.ptr);
     }
-    seconds = (double)(now_us() - began_us) / 1e6;
+    seconds = (double)(now_us(CLOCK_MONOTONIC) - began_us) / 1e6;
     qsort(took_us, (size_t)n_done, sizeof(*took_us), by_size);
     printf("{\"answers\":%ld,\"ok\":%ld,\"refused\":%ld,\"seconds\":%.3f,\"perSecond\":%.0f,"
-           "\"p50Us\":%ld,\"p99Us\":%ld,\"maxUs\":%ld}\n",
+           "\"p50Us\":%ld,\"p99Us\":%ld,\"maxUs\":%ld,\"lastBeganBootUs\":%lld}\n",
            n_done, n_ok, n_refused, seconds, (double)n_done / seconds, (long)took_us[n_done / 2],
-           (long)took_us[n_done * 99 / 100], (long)took_us[n_done - 1]);
+           (long)took_us[n_done * 99 / 100], (long)took_us[n_done - 1],
+           (long long)last_began_boot_us);
     return n_refused != 0;
 }
