@@ -1,0 +1,128 @@
+/*
+ * Cycle: the thread that owns the deciding engine.
+ *
+ * It feeds the engine with the ledger's batches, lets it decide, sends the decisions as operations
+ * and decides again only when they have come back as events. Questions (explain, plan, a queue's
+ * arithmetic) are answered between cycles, by message. It decides only while it has been given a
+ * fence; without one it follows and answers.
+ */
+#ifndef SERVER_CYCLE_H
+#define SERVER_CYCLE_H
+
+#include <berth/engine.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/loop.h"
+#include "ledger/ledger.h"
+
+struct cycle;
+
+struct cycle_options {
+    struct ledger *ledger;
+    const struct clock *clock;         /* NULL: the machine's */
+    const struct berth_config *config; /* borrowed for cycle_open; NULL: profile berth */
+    uint64_t seed;
+    uint64_t max_tasks; /* to place in one cycle; 0: 2,000 */
+    int64_t pace_ms;    /* least time from one cycle's begin to the next; 0: 50 */
+    /* Called at "cycle-before-send", "cycle-after-send" (kill points); NULL: none. For tests. */
+    void (*at_point)(const char *point);
+};
+
+/**
+ * Adds its listener to the ledger; call before ledger_start.
+ *
+ * Returns  0; -EINVAL the configuration will not do, with the place
+ */
+MUST_CHECK int cycle_open(const struct cycle_options *options, struct cycle **out, struct err *err);
+/** Starts the thread. */
+MUST_CHECK int cycle_start(struct cycle *cycle, struct err *err);
+/** Stops the thread (not amid a cycle); open questions are answered -ESHUTDOWN. After
+ * ledger_close. */
+void cycle_close(struct cycle *cycle);
+
+/** From now on it decides with this fence; 0: it stops deciding. Any thread. */
+void cycle_lead(struct cycle *cycle, uint64_t fence);
+/** The fence it decides with; 0 if it does not (a refusal for an old fence ends it). Any thread. */
+uint64_t cycle_fence(struct cycle *cycle);
+
+/* ---- questions ---- */
+
+enum cycle_question_kind {
+    CYCLE_EXPLAIN, /* why a task waits, or where it would go */
+    CYCLE_PLAN,    /* what would become of a job if it were submitted now */
+    CYCLE_QUEUE,   /* a queue's arithmetic */
+    CYCLE_NODE,    /* a node's arithmetic */
+};
+
+struct cycle_question {
+    enum cycle_question_kind kind;
+    const char *name;            /* queue or node */
+    uint64_t job;                /* explain */
+    const char *group;           /* explain; NULL: the first that waits */
+    uint32_t index;              /* explain; with group */
+    const struct job_spec *spec; /* plan */
+};
+
+/* All of it lives in the arena, until the callback returns. */
+struct cycle_answer {
+    int code;           /* 0; -ENOENT what was asked about is not live here; -EINVAL; -ESHUTDOWN */
+    struct err err;     /* with code below 0 */
+    uint64_t revision;  /* of what was asked */
+    struct arena arena; /* ended by the cycle */
+    struct berth_task_ref task;           /* explain: which one was explained */
+    struct berth_explanation explanation; /* explain */
+    const struct berth_verdict *verdicts; /* explain: of the job, as of the last cycle; plan: of
+                                             what would wait */
+    size_t n_verdicts;
+    const struct berth_group *groups; /* plan: the decisions for the job (bind, evict, fail) */
+    size_t n_groups;
+    struct berth_queue_view queue;
+    struct berth_node_view node;
+};
+
+typedef void cycle_answer_fn(const struct cycle_answer *answer, void *arg);
+
+/**
+ * Asks; any thread. The question is copied (the spec too). The answer comes on the loop, once.
+ */
+void cycle_ask(struct cycle *cycle, const struct cycle_question *question, struct loop *loop,
+               cycle_answer_fn *fn, void *arg);
+
+/* ---- verdicts ---- */
+
+/* Why the jobs that wait do, as of one cycle. Never changed; shared by counting. */
+struct verdicts;
+
+/** The last ones; yours to verdicts_unref. Never NULL. Any thread, does not wait for a cycle. */
+struct verdicts *cycle_verdicts(struct cycle *cycle);
+void verdicts_unref(struct verdicts *verdicts);
+/** Which revision they were made of; 0: no cycle yet. */
+uint64_t verdicts_revision(const struct verdicts *verdicts);
+/** The verdicts on a job's groups (*n of them, by group order), NULL if none: not yet considered,
+ * or nothing of it waits. Borrowed from the verdicts. */
+const struct berth_verdict *verdicts_find(const struct verdicts *verdicts, uint64_t job, size_t *n);
+
+/* ---- numbers ---- */
+
+enum { CYCLE_BUCKETS = 12 };
+/* Upper ends of the buckets of cycle durations, in microseconds; the last is without end. */
+extern const int64_t cycle_bucket_us[CYCLE_BUCKETS];
+
+struct cycle_metrics {
+    uint64_t revision;        /* applied */
+    uint64_t tasks_waiting;   /* at the last cycle */
+    uint64_t cycles;          /* from here on: counted since the start */
+    uint64_t limited;         /* cycles that a limit ended */
+    uint64_t placed, evicted; /* tasks of accepted groups */
+    uint64_t failed;          /* jobs or tasks given up */
+    uint64_t refused;         /* groups that the ledger refused */
+    uint64_t duration_us_sum;
+    uint64_t duration_us_last;
+    uint64_t buckets[CYCLE_BUCKETS]; /* cycles by duration */
+};
+
+/** Any thread. */
+void cycle_metrics(struct cycle *cycle, struct cycle_metrics *out);
+
+#endif
