@@ -1,5 +1,5 @@
 /* Control: see control.h. */
-#include "control.h"
+#include "monitor/control.h"
 
 #include <errno.h>
 #include <string.h>

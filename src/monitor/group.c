@@ -1,5 +1,5 @@
 /* Group: see group.h. */
-#include "group.h"
+#include "monitor/group.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "launch.h"
+#include "monitor/launch.h"
 
 struct usage {
     int64_t oom_kills;

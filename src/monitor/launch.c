@@ -1,5 +1,5 @@
 /* Launch: see launch.h. KEY=VALUE records, each ended by NUL; the writer is runtime/launch.c. */
-#include "launch.h"
+#include "monitor/launch.h"
 
 #include <errno.h>
 #include <fcntl.h>

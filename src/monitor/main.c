@@ -23,13 +23,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "control.h"
-#include "group.h"
-#include "launch.h"
-#include "output.h"
-#include "record.h"
-#include "start.h"
-#include "when.h"
+#include "monitor/control.h"
+#include "monitor/group.h"
+#include "monitor/launch.h"
+#include "monitor/output.h"
+#include "monitor/record.h"
+#include "monitor/start.h"
+#include "monitor/when.h"
 
 enum {
     PARENT_FD = 3,

@@ -5,7 +5,7 @@
  * the newline meant. So the exact bytes of each stream can be had back: F is text and newline, P is
  * text alone. Files are never renamed: log.BASE holds the logical log from the offset BASE on.
  */
-#include "output.h"
+#include "monitor/output.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "when.h"
+#include "monitor/when.h"
 
 enum {
     READ_BYTES = 65536,

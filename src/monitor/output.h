@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "launch.h"
+#include "monitor/launch.h"
 
 enum stream { STREAM_OUT, STREAM_ERR, STREAM_COUNT };
 

@@ -1,5 +1,5 @@
 /* Record: see record.h. */
-#include "record.h"
+#include "monitor/record.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,7 +4,7 @@
  * The child shares the monitor's memory until it executes (vfork): no page is copied, and how it failed
  * is left in plain memory. It therefore calls nothing but the kernel and changes nothing else.
  */
-#include "start.h"
+#include "monitor/start.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,7 +6,7 @@
 
 #include <sys/types.h>
 
-#include "launch.h"
+#include "monitor/launch.h"
 
 /* How far the child came when it failed. */
 enum step {
