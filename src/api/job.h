@@ -16,6 +16,8 @@
 #include "api/problem.h"
 #include "base/err.h"
 
+#define JOB_DURATION_MAX_MS (INT64_C(3650) * 86400000)
+
 /* The limits of a job; each is stated in GET /v1/limits and tested. */
 enum {
     JOB_BODY_MAX_BYTES = 1 << 20,
@@ -28,6 +30,8 @@ enum {
     JOB_PRIORITY_MAX = 100000,
     JOB_GRACE_MAX_MS = 600000,
     JOB_RETRIES_MAX = 1000,
+    JOB_TOLERATIONS_MAX = 50,
+    JOB_RESOURCES_MAX = 64,
 };
 
 enum job_on_failure { ON_FAILURE_STOP, ON_FAILURE_CONTINUE };
@@ -121,7 +125,7 @@ MUST_CHECK int job_spec_from_json(const json_t *object, const char *fallback, st
                                   struct problem *problem);
 
 /**
- * Reads a job file's text: JSON if it begins with '{', else YAML.
+ * Reads a job file's text: JSON if it begins with '{', a script if with "#!", else YAML.
  *
  * @path      for the messages; its last part without ending is the fallback name
  * @problem   as above; fields of YAML carry the line
@@ -129,6 +133,21 @@ MUST_CHECK int job_spec_from_json(const json_t *object, const char *fallback, st
  */
 MUST_CHECK int job_spec_from_text(const char *path, const char *text, size_t n,
                                   struct job_spec **out, struct problem *problem);
+
+/**
+ * Reads a file's text to an object without checking it as a job: JSON, YAML, or a script with
+ * #BERTH lines (its text begins with "#!").
+ *
+ * Returns  0 and *out, yours to json_decref; -EINVAL
+ */
+MUST_CHECK int job_object_from_text(const char *path, const char *text, size_t n, json_t **out,
+                                    struct problem *problem);
+
+/** Sets line and column of the fields that a check of that object found. */
+void job_text_locate(const char *text, size_t n, struct problem *problem);
+
+/** The name that a file gives its job: its last part without ending, letters made to fit. */
+void job_name_of_path(const char *path, char out[64]);
 
 /** The canonical object; yours to json_decref. */
 json_t *job_spec_to_json(const struct job_spec *spec);

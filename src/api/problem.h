@@ -10,6 +10,8 @@
 #include "base/code.h"
 #include "base/err.h"
 
+struct str;
+
 enum { PROBLEM_FIELDS_MAX = 20 };
 
 /* One faulty field. */
@@ -34,6 +36,15 @@ int problem_set(struct problem *problem, enum problem_code code, const char *fmt
 /** Adds a faulty field; the first one makes the problem's code and detail. Returns -EINVAL. */
 int problem_add(struct problem *problem, enum problem_code code, const char *pointer,
                 const char *fmt, ...) FORMAT(4, 5);
+
+/** How many of the fields found are kept in `fields`. */
+size_t problem_n_kept(const struct problem *problem);
+
+/**
+ * Adds the text for a terminal: a line for each field, "PATH:LINE:COLUMN: POINTER: what", or the
+ * detail where there are no fields. path may be NULL.
+ */
+void problem_write(const struct problem *problem, const char *path, struct str *out);
 
 /** The problem document; request_id may be NULL. Yours to json_decref. */
 json_t *problem_to_json(const struct problem *problem, const char *request_id);

@@ -1,0 +1,353 @@
+/* JSON: see json.h. Where a fault stands in the text is looked up only once there is one. */
+#include "api/json.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/json_walk.h"
+#include "base/nearest.h"
+#include "base/str.h"
+
+#define LARGEST_PLAIN ((int64_t)1 << 53) /* beyond it a number may have lost digits on its way */
+
+/* The depth of the deepest value. jansson has a limit of its own that cannot be set. */
+static size_t depth_of(const char *text, size_t n)
+{
+    size_t depth = 0, most = 0;
+    bool in_text = false;
+
+    for (size_t i = 0; i < n; i++) {
+        char c = text[i];
+        if (in_text && c == '\\')
+            i++;
+        else if (c == '"')
+            in_text = !in_text;
+        else if (!in_text && (c == '{' || c == '['))
+            most = ++depth > most ? depth : most;
+        else if (!in_text && (c == '}' || c == ']') && depth)
+            depth--;
+    }
+    return most;
+}
+
+int json_read(const char *text, size_t n, size_t most, json_t **out, struct problem *problem)
+{
+    json_error_t error;
+    json_t *value;
+    struct problem_field *field = &problem->fields[0];
+
+    if (n > most)
+        return problem_set(problem, PROBLEM_TOO_LARGE, "%zu bytes, and at most %zu are read", n,
+                           most);
+    if (depth_of(text, n) > JSON_DEPTH_MAX)
+        return problem_add(problem, PROBLEM_BAD_REQUEST, "", "nested more than %d deep",
+                           JSON_DEPTH_MAX);
+    value = json_loadb(text, n, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
+    if (value) {
+        *out = value;
+        return 0;
+    }
+    if (json_error_code(&error) == json_error_numeric_overflow) {
+        char pointer[JSON_POINTER_SIZE];
+        json_pointer_at(text, n, (size_t)error.position, pointer);
+        problem_add(problem, PROBLEM_INVALID_FIELD, pointer, "the number is too large");
+        json_locate(text, n, problem);
+        return -EINVAL;
+    }
+    problem_add(problem, PROBLEM_BAD_REQUEST, "", "not JSON: line %d, column %d: %s", error.line,
+                error.column, error.text);
+    field->line = error.line;
+    field->column = error.column;
+    return -EINVAL;
+}
+
+struct json_at json_at_top(const json_t *value, struct problem *problem)
+{
+    return (struct json_at){ .value = value, .problem = problem };
+}
+
+struct json_at json_at_member(const struct json_at *up, const char *key)
+{
+    return (struct json_at){
+        .up = up, .key = key, .value = json_object_get(up->value, key), .problem = up->problem
+    };
+}
+
+struct json_at json_at_item(const struct json_at *up, size_t index)
+{
+    return (struct json_at){
+        .up = up, .index = index, .value = json_array_get(up->value, index), .problem = up->problem
+    };
+}
+
+static void write_pointer(const struct json_at *at, struct str *out)
+{
+    if (!at->up)
+        return;
+    write_pointer(at->up, out);
+    if (at->key)
+        json_pointer_add(out, at->key, strlen(at->key));
+    else
+        str_addf(out, "/%zu", at->index);
+}
+
+void json_at_pointer(const struct json_at *at, char out[JSON_POINTER_SIZE])
+{
+    CLEANUP(str_fini) struct str pointer = { 0 };
+
+    write_pointer(at, &pointer);
+    snprintf(out, JSON_POINTER_SIZE, "%s", str_text(&pointer));
+}
+
+int json_refuse(const struct json_at *at, enum problem_code code, const char *fmt, ...)
+{
+    CLEANUP(str_fini) struct str text = { 0 };
+    char pointer[JSON_POINTER_SIZE];
+    va_list args;
+
+    va_start(args, fmt);
+    str_addv(&text, fmt, args);
+    va_end(args);
+    json_at_pointer(at, pointer);
+    return problem_add(at->problem, code, pointer, "%s", str_text(&text));
+}
+
+const char *json_type_word(const json_t *value)
+{
+    switch (json_typeof(value)) {
+    case JSON_OBJECT:
+        return "an object";
+    case JSON_ARRAY:
+        return "a list";
+    case JSON_STRING:
+        return "text";
+    case JSON_INTEGER:
+    case JSON_REAL:
+        return "a number";
+    case JSON_TRUE:
+        return "true";
+    case JSON_FALSE:
+        return "false";
+    case JSON_NULL:
+        return "null";
+    }
+    return "nothing";
+}
+
+static bool refuse_type(const struct json_at *at, const char *wanted)
+{
+    json_refuse(at, PROBLEM_INVALID_FIELD, "must be %s, not %s", wanted, json_type_word(at->value));
+    return false;
+}
+
+static void refuse_unknown(const struct json_at *at, const char *name, const struct json_key *keys,
+                           size_t n)
+{
+    const char *known[64];
+    const char *near;
+    size_t n_known = 0;
+
+    for (size_t i = 0; i < n && n_known < COUNT_OF(known); i++)
+        known[n_known++] = keys[i].name;
+    near = nearest(name, known, n_known);
+    if (near)
+        json_refuse(at, PROBLEM_UNKNOWN_FIELD, "unknown key \"%.60s\"; did you mean \"%s\"?", name,
+                    near);
+    else
+        json_refuse(at, PROBLEM_UNKNOWN_FIELD, "unknown key \"%.60s\"", name);
+}
+
+bool json_check_object(const struct json_at *at, const struct json_key *keys, size_t n)
+{
+    const char *name;
+    json_t *value;
+
+    if (!json_is_object(at->value))
+        return refuse_type(at, "an object");
+    json_object_foreach((json_t *)at->value, name, value)
+    {
+        struct json_at member = json_at_member(at, name);
+        size_t i = 0;
+        while (i < n && strcmp(keys[i].name, name) != 0)
+            i++;
+        if (i == n)
+            refuse_unknown(&member, name, keys, n);
+        else if (keys[i].comes_later)
+            json_refuse(&member, PROBLEM_COMES_LATER,
+                        "\"%s\" comes with a later version; leave it out for now", name);
+    }
+    return true;
+}
+
+bool json_check_list(const struct json_at *at, size_t most)
+{
+    if (!json_is_array(at->value))
+        return refuse_type(at, "a list");
+    if (json_array_size(at->value) > most) {
+        json_refuse(at, PROBLEM_INVALID_FIELD, "%zu entries, and at most %zu are allowed",
+                    json_array_size(at->value), most);
+        return false;
+    }
+    return true;
+}
+
+bool json_get_text(const struct json_at *up, const char *key, const char **out)
+{
+    struct json_at at = json_at_member(up, key);
+
+    if (!at.value)
+        return false;
+    if (json_is_number(at.value)) {
+        json_refuse(&at, PROBLEM_INVALID_FIELD, "must be text, not a number: put it in quotes");
+        return false;
+    }
+    if (!json_is_string(at.value))
+        return refuse_type(&at, "text");
+    *out = json_string_value(at.value);
+    return true;
+}
+
+bool json_get_bool(const struct json_at *up, const char *key, bool *out)
+{
+    struct json_at at = json_at_member(up, key);
+
+    if (!at.value)
+        return false;
+    if (!json_is_boolean(at.value))
+        return refuse_type(&at, "true or false");
+    *out = json_is_true(at.value);
+    return true;
+}
+
+bool json_get_int(const struct json_at *up, const char *key, int64_t min, int64_t max, int64_t *out)
+{
+    struct json_at at = json_at_member(up, key);
+    json_int_t value;
+
+    if (!at.value)
+        return false;
+    if (json_is_real(at.value)) {
+        json_refuse(&at, PROBLEM_INVALID_FIELD,
+                    "must be a whole number from %" PRId64 " to %" PRId64, min, max);
+        return false;
+    }
+    if (!json_is_integer(at.value))
+        return refuse_type(&at, "a whole number");
+    value = json_integer_value(at.value);
+    if (value < min || value > max) {
+        json_refuse(&at, PROBLEM_INVALID_FIELD,
+                    "%" JSON_INTEGER_FORMAT " is outside of %" PRId64 " to %" PRId64, value, min,
+                    max);
+        return false;
+    }
+    *out = value;
+    return true;
+}
+
+bool json_get_real(const struct json_at *up, const char *key, double min, double max, double *out)
+{
+    struct json_at at = json_at_member(up, key);
+    double value;
+
+    if (!at.value)
+        return false;
+    if (!json_is_number(at.value))
+        return refuse_type(&at, "a number");
+    value = json_number_value(at.value);
+    if (!(value >= min && value <= max)) {
+        json_refuse(&at, PROBLEM_INVALID_FIELD, "%g is outside of %g to %g", value, min, max);
+        return false;
+    }
+    *out = value;
+    return true;
+}
+
+bool json_get_word(const struct json_at *up, const char *key, const char *const *words, size_t n,
+                   int *out)
+{
+    struct json_at at = json_at_member(up, key);
+    CLEANUP(str_fini) struct str all = { 0 };
+    const char *text;
+
+    if (!json_get_text(up, key, &text))
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(text, words[i]) == 0) {
+            *out = (int)i;
+            return true;
+        }
+        str_addf(&all, "%s%s", i ? ", " : "", words[i]);
+    }
+    json_refuse(&at, PROBLEM_INVALID_FIELD, "\"%.40s\" is none of: %s", text, str_text(&all));
+    return false;
+}
+
+bool json_get_duration(const struct json_at *up, const char *key, int64_t most_ms, int64_t *out_ms)
+{
+    struct json_at at = json_at_member(up, key);
+    struct err err = { 0 };
+    const char *text;
+    int64_t ms;
+
+    if (json_is_number(at.value)) {
+        json_refuse(&at, PROBLEM_INVALID_FIELD,
+                    "must be text with a unit, such as \"30s\" or \"1h30m\"");
+        return false;
+    }
+    if (!json_get_text(up, key, &text))
+        return false;
+    if (duration_parse(text, &ms, &err) < 0) {
+        json_refuse(&at, PROBLEM_INVALID_FIELD, "%s", err.text);
+        return false;
+    }
+    if (ms > most_ms) {
+        CLEANUP(str_fini) struct str most = { 0 };
+        duration_format(most_ms, &most);
+        json_refuse(&at, PROBLEM_INVALID_FIELD, "\"%.40s\" is longer than %s", text,
+                    str_text(&most));
+        return false;
+    }
+    *out_ms = ms;
+    return true;
+}
+
+/* The shortest text that reads back as the number: what somebody may have written. */
+static void real_text(double value, char out[40])
+{
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(out, 40, "%.*g", digits, value);
+        if (strtod(out, NULL) == value)
+            return;
+    }
+}
+
+bool json_quantity(const struct json_at *at, enum quantity_unit unit, int64_t *out)
+{
+    struct err err = { 0 };
+    const char *text = json_string_value(at->value);
+    char plain[40];
+
+    if (!json_is_string(at->value) && !json_is_number(at->value))
+        return refuse_type(at, "a quantity");
+    if (json_is_number(at->value)) {
+        text = plain;
+        if (fabs(json_number_value(at->value)) > (double)LARGEST_PLAIN) {
+            json_refuse(at, PROBLEM_INVALID_FIELD,
+                        "a plain number may be at most 2^53; write a text such as \"16Ei\"");
+            return false;
+        }
+        if (json_is_integer(at->value))
+            snprintf(plain, sizeof(plain), "%" JSON_INTEGER_FORMAT, json_integer_value(at->value));
+        else
+            real_text(json_real_value(at->value), plain);
+    }
+    if (quantity_parse(text, unit, out, &err) < 0) {
+        json_refuse(at, PROBLEM_INVALID_FIELD, "%s", err.text);
+        return false;
+    }
+    return true;
+}
