@@ -380,6 +380,7 @@ enum log_stream { LOG_STDOUT, LOG_STDERR, LOG_NOTICE /* the monitor's own: strea
 /* Turns CRI lines back into the bytes of each stream, exactly. { 0 } is the start of a line. */
 struct log_decoder {
     struct str line;    /* an unfinished line */
+    bool is_resyncing;  /* drops up to the next line */
     uint64_t n_skipped; /* lines that were no CRI lines: dropped */
 };
 void log_decoder_fini(struct log_decoder *decoder);

@@ -1,0 +1,114 @@
+/* Control: see control.h. */
+#include "monitor/control.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+int control_open(struct control *control, int parent)
+{
+    struct sockaddr_un address = { .sun_family = AF_UNIX, .sun_path = "sock" };
+
+    memset(control, 0, sizeof(*control));
+    if (parent >= 0)
+        control->fds[control->n++] = parent;
+    control->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (control->listener < 0)
+        return -errno;
+    /* A second monitor in one folder would start the container twice: it fails here, by EADDRINUSE. */
+    if (bind(control->listener, (struct sockaddr *)&address, sizeof(address)) < 0 ||
+        listen(control->listener, CONTROL_MAX) < 0)
+        return -errno;
+    return 0;
+}
+
+size_t control_poll(const struct control *control, struct pollfd *out)
+{
+    size_t n = 0;
+
+    out[n++] = (struct pollfd){ .fd = control->listener, .events = POLLIN };
+    for (size_t i = 0; i < control->n; i++)
+        out[n++] = (struct pollfd){ .fd = control->fds[i], .events = POLLIN };
+    return n;
+}
+
+void control_accept(struct control *control)
+{
+    int fd = accept4(control->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+    if (fd < 0)
+        return;
+    if (control->n == CONTROL_MAX) {
+        static const char text[] = "error too many connections";
+        send(fd, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT);
+        close(fd);
+        return;
+    }
+    control->is_new[control->n] = true;
+    control->fds[control->n++] = fd;
+}
+
+static void drop(struct control *control, size_t i)
+{
+    close(control->fds[i]);
+    control->fds[i] = -1;
+}
+
+enum command control_read(struct control *control, size_t i)
+{
+    static const struct {
+        const char *word;
+        enum command command;
+    } words[] = { { "term", COMMAND_TERM },
+                  { "kill", COMMAND_KILL },
+                  { "stop", COMMAND_STOP },
+                  { "status", COMMAND_STATUS } };
+    static const char unknown[] = "error unknown command";
+    char text[64];
+    ssize_t n = recv(control->fds[i], text, sizeof(text) - 1, MSG_DONTWAIT);
+
+    if (n <= 0) {
+        if (n == 0 || (errno != EAGAIN && errno != EINTR))
+            drop(control, i);
+        return COMMAND_NONE;
+    }
+    text[n] = '\0';
+    text[strcspn(text, "\r\n")] = '\0';
+    for (size_t k = 0; k < sizeof(words) / sizeof(words[0]); k++) {
+        if (!strcmp(text, words[k].word))
+            return words[k].command;
+    }
+    control_tell(control, i, unknown, strlen(unknown));
+    return COMMAND_NONE;
+}
+
+void control_tell(struct control *control, size_t i, const char *text, size_t n)
+{
+    if (control->fds[i] < 0)
+        return;
+    /* Who does not read is dropped: the files hold all that it misses. */
+    if (send(control->fds[i], text, n, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+        drop(control, i);
+}
+
+void control_tell_all(struct control *control, const char *text, size_t n)
+{
+    for (size_t i = 0; i < control->n; i++)
+        control_tell(control, i, text, n);
+}
+
+void control_tidy(struct control *control)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < control->n; i++) {
+        if (control->fds[i] < 0)
+            continue;
+        control->fds[kept] = control->fds[i];
+        control->is_new[kept] = control->is_new[i];
+        kept++;
+    }
+    control->n = kept;
+}
