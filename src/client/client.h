@@ -62,13 +62,14 @@ struct client_settings {
 
 /**
  * Finds the settings: flag, then environment, ./berth.yaml, the user's and the system's file. Where
- * nobody names a server, that of a running `berth dev` of the same user is taken, with its token.
+ * nobody names a server, that of a running `berth dev` of the same user is taken; its token is also
+ * taken where its address was named without any token.
  * A token file is read here, so that values[SETTING_TOKEN] is all that a client needs.
  *
  * @flags   flags[SETTING_COUNT], what the command line gave, NULL where it did not; or NULL
  * @out     { 0 }; yours to client_settings_fini, also after a failure
  * Returns  0, also when no server is known (values[SETTING_ADDR] is NULL: client_open says so);
- *          -EACCES when the token file cannot be read or others may read it (not allowed: exit 6);
+ *          -EACCES when the token file cannot be read or holds no token (not allowed: exit 6);
  *          -EINVAL when a file or a value is wrong (wrong usage: exit 2)
  */
 MUST_CHECK int client_settings_find(const char *const *flags, struct client_settings *out,
