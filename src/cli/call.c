@@ -15,6 +15,7 @@ static const struct flag flags[] = {
     { "cacert", 0, "FILE", "certificates to trust, instead of the system's", NULL, false },
     { "client-cert", 0, "FILE", "a client certificate", NULL, false },
     { "client-key", 0, "FILE", "its key", NULL, false },
+    { "give-up", 0, "TIME", "how long to try to get an answer (default 10s)", NULL, false },
 };
 const struct flag_set client_flags = { "Flags of the connection", flags, COUNT_OF(flags) };
 
@@ -53,6 +54,9 @@ int cli_need_settings(struct cli *cli, const struct args *args)
     for (int i = 0; i < SETTING_COUNT; i++)
         if (has_flag(args->grammar, setting_flags[i]))
             given[i] = args_get(args, setting_flags[i]);
+    cli->give_up_ms = CLI_GIVE_UP_MS;
+    if (args_duration(args, "give-up", &cli->give_up_ms, &err) < 0)
+        return cli_fail_usage(cli, "%s", err.text);
     if (client_settings_find(given, &cli->settings, &err) < 0)
         return cli_fail_err(cli, &err);
     cli->has_settings = true;
@@ -98,6 +102,8 @@ int cli_call(struct cli *cli, const struct client_request *request, const json_t
     struct problem problem = { 0 };
     struct err err = { 0 };
 
+    if (!full.timeout_ms)
+        full.timeout_ms = cli->give_up_ms;
     if (body) {
         text = json_dumps(body, JSON_COMPACT);
         full.body = text;

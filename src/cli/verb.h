@@ -14,6 +14,8 @@
 #include "cli/output.h"
 #include "client/client.h"
 
+enum { CLI_GIVE_UP_MS = 10000 };
+
 /* One run of the program. */
 struct cli {
     const struct verb *const *verbs;
@@ -23,6 +25,7 @@ struct cli {
     bool is_json;            /* errors are JSON on stderr too */
     struct client_settings settings;
     bool has_settings;
+    int64_t give_up_ms;    /* of each call, repetitions included */
     struct client *client; /* that blocks; NULL until the first call */
 };
 

@@ -9,24 +9,6 @@
 #define COMPILER "gcc " __VERSION__
 #endif
 
-/* The server's own version; null where it cannot be had, which is no failure of ours. */
-static json_t *ask_server(struct cli *cli)
-{
-    CLEANUP(client_answer_fini) struct client_answer answer = { 0 };
-    struct client_request request = { .method = "GET", .path = "/v1/version", .timeout_ms = 5000 };
-    struct err err = { 0 };
-    json_t *document, *version;
-
-    if (client_call(cli->client, &request, &answer, &err) < 0) {
-        fprintf(stderr, "berth: %s\n", err.text);
-        return json_null();
-    }
-    document = json_loadb(answer.body.data ? answer.body.data : "", answer.body.len, 0, NULL);
-    version = json_incref(json_object_get(document, "version"));
-    json_decref(document);
-    return version ? version : json_null();
-}
-
 void version_print(void)
 {
     printf("berth %s\n", BERTH_VERSION);
@@ -42,6 +24,7 @@ static int run_version(struct cli *cli, const struct args *args)
     };
     static const struct listing listing = { columns, COUNT_OF(columns), "client", "client" };
     CLEANUP(json_decrefp) json_t *document = NULL;
+    CLEANUP(json_decrefp) json_t *server = NULL;
     struct output output;
     struct err err = { 0 };
     int r;
@@ -54,7 +37,10 @@ static int run_version(struct cli *cli, const struct args *args)
         r = cli_need_client(cli, args);
         if (r != 0)
             return r;
-        json_object_set_new(document, "server", ask_server(cli));
+        r = cli_get(cli, "/v1/version", &server);
+        if (r != 0)
+            return r;
+        json_object_set(document, "server", json_object_get(server, "version"));
     }
     if (output.format == OUTPUT_TABLE && !args_has(args, "server")) {
         version_print();
