@@ -5,7 +5,7 @@
 
 #include "cli/verb.h"
 
-static const struct flag flags[] = {
+static const struct cli_flag flags[] = {
     { "addr", 0, "URL", "the server, as http://HOST:PORT; several separated by commas", NULL,
       false },
     { "context", 0, "NAME", "which context of the configuration file", NULL, false },
@@ -19,7 +19,7 @@ static const struct flag flags[] = {
 };
 const struct flag_set client_flags = { "Flags of the connection", flags, COUNT_OF(flags) };
 
-static const struct flag of_namespace[] = {
+static const struct cli_flag of_namespace[] = {
     { "namespace", 'n', "NAME", "the namespace", NULL, false },
 };
 const struct flag_set namespace_flags = { NULL, of_namespace, COUNT_OF(of_namespace) };
@@ -36,7 +36,7 @@ static const char *const setting_flags[SETTING_COUNT] = {
 
 static bool has_flag(const struct grammar *grammar, const char *name)
 {
-    const struct flag *flag;
+    const struct cli_flag *flag;
 
     for (size_t i = 0; (flag = grammar_flag(grammar, i)); i++)
         if (text_eq(flag->name, name))

@@ -41,7 +41,7 @@ static void print_words(const char *words)
 
 static void print_values(const struct verb *verb)
 {
-    const struct flag *flag;
+    const struct cli_flag *flag;
 
     printf("        case $prev in\n");
     for (size_t i = 0; (flag = grammar_flag(verb->grammar, i)); i++) {
@@ -59,7 +59,7 @@ static void print_values(const struct verb *verb)
 
 static void print_verb(const struct verb *verb)
 {
-    const struct flag *flag;
+    const struct cli_flag *flag;
 
     printf("    '%s')\n", verb->name);
     print_values(verb);

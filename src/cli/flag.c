@@ -21,7 +21,7 @@ void args_fini(struct args *args)
     VEC_FINI(&args->command);
 }
 
-const struct flag *grammar_flag(const struct grammar *grammar, size_t i)
+const struct cli_flag *grammar_flag(const struct grammar *grammar, size_t i)
 {
     for (size_t s = 0; s < FLAG_SETS_MAX && grammar->sets[s]; s++) {
         if (i < grammar->sets[s]->n)
@@ -31,9 +31,9 @@ const struct flag *grammar_flag(const struct grammar *grammar, size_t i)
     return NULL;
 }
 
-static const struct flag *find_name(const struct grammar *grammar, const char *name, size_t n)
+static const struct cli_flag *find_name(const struct grammar *grammar, const char *name, size_t n)
 {
-    const struct flag *flag;
+    const struct cli_flag *flag;
 
     for (size_t i = 0; (flag = grammar_flag(grammar, i)); i++)
         if (strlen(flag->name) == n && memcmp(flag->name, name, n) == 0)
@@ -41,9 +41,9 @@ static const struct flag *find_name(const struct grammar *grammar, const char *n
     return NULL;
 }
 
-static const struct flag *find_letter(const struct grammar *grammar, char letter)
+static const struct cli_flag *find_letter(const struct grammar *grammar, char letter)
 {
-    const struct flag *flag;
+    const struct cli_flag *flag;
 
     for (size_t i = 0; (flag = grammar_flag(grammar, i)); i++)
         if (flag->letter == letter)
@@ -55,7 +55,7 @@ static int unknown_flag(const struct grammar *grammar, const char *name, size_t 
 {
     CLEANUP(freep) char *word = mem_copy(name, n);
     const char *known[FLAGS_MAX];
-    const struct flag *flag;
+    const struct cli_flag *flag;
     const char *meant;
     size_t n_known = 0;
 
@@ -68,7 +68,7 @@ static int unknown_flag(const struct grammar *grammar, const char *name, size_t 
 }
 
 /* Whether a value is one of the flag's words. Puts the words into words[WORDS_MAX], cut in text. */
-static bool is_word(const struct flag *flag, const char *value, char *text, const char **words,
+static bool is_word(const struct cli_flag *flag, const char *value, char *text, const char **words,
                     size_t *n)
 {
     char *rest = NULL;
@@ -85,7 +85,7 @@ static bool is_word(const struct flag *flag, const char *value, char *text, cons
     return false;
 }
 
-static int check_words(const struct flag *flag, const char *value, struct err *err)
+static int check_words(const struct cli_flag *flag, const char *value, struct err *err)
 {
     CLEANUP(freep) char *text = text_copy(flag->words);
     const char *words[WORDS_MAX];
@@ -102,7 +102,8 @@ static int check_words(const struct flag *flag, const char *value, struct err *e
                    flag->words);
 }
 
-static int add_flag(struct args *args, const struct flag *flag, const char *value, struct err *err)
+static int add_flag(struct args *args, const struct cli_flag *flag, const char *value,
+                    struct err *err)
 {
     int r = check_words(flag, value, err);
 
@@ -118,7 +119,7 @@ static int parse_long(struct args *args, int argc, const char *const *argv, int 
     const char *name = argv[*i] + 2;
     const char *equals = strchr(name, '=');
     size_t n = equals ? (size_t)(equals - name) : strlen(name);
-    const struct flag *flag = find_name(args->grammar, name, n);
+    const struct cli_flag *flag = find_name(args->grammar, name, n);
 
     if (!flag)
         return unknown_flag(args->grammar, name, n, err);
@@ -138,7 +139,7 @@ static int parse_short(struct args *args, int argc, const char *const *argv, int
                        struct err *err)
 {
     for (const char *at = argv[*i] + 1; *at; at++) {
-        const struct flag *flag = find_letter(args->grammar, *at);
+        const struct cli_flag *flag = find_letter(args->grammar, *at);
         int r;
 
         if (!flag)
@@ -194,7 +195,7 @@ int args_parse(const struct grammar *grammar, int argc, const char *const *argv,
 
 const char *args_get(const struct args *args, const char *name)
 {
-    const struct flag *flag = find_name(args->grammar, name, strlen(name));
+    const struct cli_flag *flag = find_name(args->grammar, name, strlen(name));
 
     assert(flag);
     for (size_t i = args->flags.n; i-- > 0;)

@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "base/vec.h"
 
-struct flag {
+struct cli_flag {
     const char *name;  /* "queue", written --queue */
     char letter;       /* 'q', written -q; 0 none */
     const char *value; /* what it takes, for the help: "NAME"; NULL: a switch */
@@ -24,7 +24,7 @@ struct flag {
 
 struct flag_set {
     const char *title; /* "Flags of the job" */
-    const struct flag *at;
+    const struct cli_flag *at;
     size_t n;
 };
 
@@ -40,7 +40,7 @@ struct grammar {
 };
 
 struct args_flag {
-    const struct flag *flag;
+    const struct cli_flag *flag;
     const char *value; /* "" of a switch */
 };
 
@@ -84,6 +84,6 @@ MUST_CHECK int args_duration(const struct args *args, const char *name, int64_t 
                              struct err *err);
 
 /** The i-th flag of all sets in order, NULL behind the last. */
-const struct flag *grammar_flag(const struct grammar *grammar, size_t i);
+const struct cli_flag *grammar_flag(const struct grammar *grammar, size_t i);
 
 #endif

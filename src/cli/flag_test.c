@@ -5,13 +5,13 @@
 #include "base/str.h"
 #include "base/test.h"
 
-static const struct flag own[] = {
+static const struct cli_flag own[] = {
     { "queue", 'q', "NAME", "", NULL, false },
     { "label", 'l', "K=V", "", NULL, true },
     { "detach", 'd', NULL, "", NULL, false },
     { "watch", 'w', NULL, "", NULL, false },
 };
-static const struct flag others[] = {
+static const struct cli_flag others[] = {
     { "output", 'o', "FORMAT", "", "table|json|cols=", false },
     { "limit", 0, "N", "", NULL, false },
     { "timeout", 0, "TIME", "", NULL, false },

@@ -7,7 +7,7 @@
 #include "cli/verb.h"
 
 /* The first column of a flag: "-q, --queue NAME". */
-static void flag_head(const struct flag *flag, struct str *out)
+static void flag_head(const struct cli_flag *flag, struct str *out)
 {
     if (flag->letter)
         str_addf(out, "-%c, ", flag->letter);
@@ -18,7 +18,7 @@ static void flag_head(const struct flag *flag, struct str *out)
         str_addf(out, " %s", flag->value);
 }
 
-static void print_flag(const struct flag *flag, FILE *to)
+static void print_flag(const struct cli_flag *flag, FILE *to)
 {
     CLEANUP(str_fini) struct str head = { 0 };
 
@@ -116,7 +116,7 @@ static int run_help(struct cli *cli, const struct args *args)
     return EXIT_DONE;
 }
 
-static const struct flag flags[] = {
+static const struct cli_flag flags[] = {
     { "markdown", 0, NULL, "the help of all verbs, as docs/cli.md has it", NULL, false },
 };
 static const struct flag_set own_flags = { NULL, flags, COUNT_OF(flags) };

@@ -11,7 +11,7 @@
 #include "cli/age.h"
 #include "cli/table.h"
 
-static const struct flag flags[] = {
+static const struct cli_flag flags[] = {
     { "output", 'o', "FORMAT", "table, wide, json, jsonl, yaml, name, id or cols=A,B",
       "table|wide|json|jsonl|yaml|name|id|cols=", false },
     { "no-header", 0, NULL, "leave out the heads of tables", NULL, false },

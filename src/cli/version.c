@@ -51,7 +51,7 @@ static int run_version(struct cli *cli, const struct args *args)
     return EXIT_DONE;
 }
 
-static const struct flag flags[] = {
+static const struct cli_flag flags[] = {
     { "server", 0, NULL, "ask the server for its version too", NULL, false },
 };
 static const struct flag_set own_flags = { NULL, flags, COUNT_OF(flags) };
