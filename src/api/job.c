@@ -5,6 +5,9 @@
 #include <string.h>
 
 #include "api/json.h"
+#include "api/script.h"
+#include "api/yaml.h"
+#include "base/name.h"
 #include "base/str.h"
 
 static void labels_fini(struct labels *labels)
@@ -84,4 +87,95 @@ int job_spec_from_canonical(const char *text, struct job_spec **out, struct err 
         r = job_spec_from_json(object, NULL, out, &problem);
     json_decref(object);
     return r < 0 ? err_set(err, -EINVAL, "job's spec: %s", problem.detail) : 0;
+}
+
+void job_name_of_path(const char *path, char out[64])
+{
+    const char *slash = strrchr(path, '/');
+    const char *base = slash ? slash + 1 : path;
+    size_t n = 0;
+
+    for (; *base && n < NAME_MAX_BYTES && !(*base == '.' && n); base++) {
+        char c = *base >= 'A' && *base <= 'Z' ? (char)(*base - 'A' + 'a') : *base;
+        bool fits = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+        if (fits || n)
+            out[n++] = fits ? c : '-';
+    }
+    out[n] = '\0';
+    if (!n)
+        memcpy(out, "job", sizeof("job"));
+}
+
+static bool is_json(const char *text, size_t n)
+{
+    size_t i = 0;
+
+    while (i < n && strchr(" \t\r\n", text[i]) && text[i])
+        i++;
+    return i < n && text[i] == '{';
+}
+
+static int object_from_script(const char *path, const char *text, size_t n, json_t **out,
+                              struct problem *problem)
+{
+    CLEANUP(flags_fini) struct flags flags;
+    const char *slash = strrchr(path, '/');
+    int r;
+
+    flags_init(&flags);
+    r = script_read(slash ? slash + 1 : path, text, n, &flags, problem);
+    if (r == 0)
+        *out = json_incref(flags.job);
+    return r;
+}
+
+int job_object_from_text(const char *path, const char *text, size_t n, json_t **out,
+                         struct problem *problem)
+{
+    if (n > JOB_BODY_MAX_BYTES)
+        return problem_set(problem, PROBLEM_TOO_LARGE, "%zu bytes; a job has at most %d", n,
+                           JOB_BODY_MAX_BYTES);
+    if (script_is(text, n))
+        return object_from_script(path, text, n, out, problem);
+    if (is_json(text, n))
+        return json_read(text, n, JOB_BODY_MAX_BYTES, out, problem);
+    return yaml_read(text, n, JOB_BODY_MAX_BYTES, out, problem);
+}
+
+static void script_locate(const char *text, size_t n, struct problem *problem)
+{
+    CLEANUP(flags_fini) struct flags flags;
+    struct problem again = { 0 };
+
+    flags_init(&flags);
+    if (script_read("script", text, n, &flags, &again) == 0)
+        flags_blame(&flags, problem);
+}
+
+void job_text_locate(const char *text, size_t n, struct problem *problem)
+{
+    if (!problem->n_fields)
+        return;
+    if (script_is(text, n))
+        script_locate(text, n, problem);
+    else if (is_json(text, n))
+        json_locate(text, n, problem);
+    else
+        yaml_locate(text, n, problem);
+}
+
+int job_spec_from_text(const char *path, const char *text, size_t n, struct job_spec **out,
+                       struct problem *problem)
+{
+    json_auto_t *object = NULL;
+    char name[NAME_MAX_BYTES + 1];
+    int r = job_object_from_text(path, text, n, &object, problem);
+
+    if (r < 0)
+        return r;
+    job_name_of_path(path, name);
+    r = job_spec_from_json(object, name, out, problem);
+    if (r < 0)
+        job_text_locate(text, n, problem);
+    return r;
 }
