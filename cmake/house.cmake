@@ -58,3 +58,22 @@ function(berth_test house name file)
     add_test(NAME ${house}/${name} COMMAND ${target})
     set_tests_properties(${house}/${name} PROPERTIES LABELS ${house} SKIP_RETURN_CODE 77 TIMEOUT 300)
 endfunction()
+
+# berth_version(HOUSE FILE): FILE.c of the house knows the version and the commit it is built from.
+function(berth_version house file)
+    set(commit unknown)
+    execute_process(COMMAND git rev-parse --short=12 HEAD WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
+        OUTPUT_VARIABLE head OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE failed)
+    if(NOT failed)
+        set(commit ${head})
+        execute_process(COMMAND git rev-parse --git-path logs/HEAD
+            WORKING_DIRECTORY ${CMAKE_SOURCE_DIR} OUTPUT_VARIABLE log
+            OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+        cmake_path(ABSOLUTE_PATH log BASE_DIRECTORY ${CMAKE_SOURCE_DIR})
+        if(EXISTS ${log}) # each commit configures anew, so that the word stays true
+            set_property(DIRECTORY ${CMAKE_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${log})
+        endif()
+    endif()
+    set_source_files_properties(${CMAKE_SOURCE_DIR}/src/${house}/${file}.c PROPERTIES
+        COMPILE_DEFINITIONS "BERTH_VERSION=\"${PROJECT_VERSION}\";BERTH_COMMIT=\"${commit}\"")
+endfunction()

@@ -125,6 +125,7 @@ struct client_answer {
     char content_type[80];
     bool is_replayed;       /* Idempotency-Replayed: true */
     int64_t retry_after_ms; /* Retry-After in seconds; -1 */
+    int64_t log_offset;     /* Berth-Log-Offset: where the body begins in the log; -1 */
 };
 void client_answer_fini(struct client_answer *answer);
 /** Whether the status is 200..299. */

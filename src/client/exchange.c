@@ -118,6 +118,8 @@ static void take_header(struct client_answer *answer, const char *name, size_t n
         keep(answer->etag, sizeof(answer->etag), value, n);
     else if (IS("berth-revision"))
         answer->revision = keep_number(value, n, INT64_MAX);
+    else if (IS("berth-log-offset"))
+        answer->log_offset = keep_number(value, n, INT64_MAX);
     else if (IS("location"))
         keep(answer->location, sizeof(answer->location), value, n);
     else if (IS("berth-request-id"))
@@ -139,7 +141,9 @@ static void forget(struct client_answer *answer)
     struct str body = answer->body;
 
     str_clear(&body);
-    *answer = (struct client_answer){ .body = body, .revision = -1, .retry_after_ms = -1 };
+    *answer = (struct client_answer){
+        .body = body, .revision = -1, .retry_after_ms = -1, .log_offset = -1
+    };
 }
 
 static size_t on_header(char *line, size_t size, size_t n, void *arg)

@@ -1,0 +1,125 @@
+/*
+ * Calls: the settings, the client that blocks, and answers read as JSON. See verb.h.
+ */
+#include <string.h>
+
+#include "cli/verb.h"
+
+static const struct cli_flag flags[] = {
+    { "addr", 0, "URL", "the server, as http://HOST:PORT; several separated by commas", NULL,
+      false },
+    { "context", 0, "NAME", "which context of the configuration file", NULL, false },
+    { "token", 0, "TOKEN", "who asks; others on this machine can see it: rather --token-file", NULL,
+      false },
+    { "token-file", 0, "FILE", "a file with the token", NULL, false },
+    { "cacert", 0, "FILE", "certificates to trust, instead of the system's", NULL, false },
+    { "client-cert", 0, "FILE", "a client certificate", NULL, false },
+    { "client-key", 0, "FILE", "its key", NULL, false },
+    { "give-up", 0, "TIME", "how long to try to get an answer (default 10s)", NULL, false },
+};
+const struct flag_set client_flags = { "Flags of the connection", flags, COUNT_OF(flags) };
+
+static const struct cli_flag of_namespace[] = {
+    { "namespace", 'n', "NAME", "the namespace", NULL, false },
+};
+const struct flag_set namespace_flags = { NULL, of_namespace, COUNT_OF(of_namespace) };
+
+/* Which flag gives a setting. Not every verb has each. */
+static const char *const setting_flags[SETTING_COUNT] = {
+    [SETTING_CONTEXT] = "context",       [SETTING_ADDR] = "addr",
+    [SETTING_TOKEN] = "token",           [SETTING_TOKEN_FILE] = "token-file",
+    [SETTING_CACERT] = "cacert",         [SETTING_CLIENT_CERT] = "client-cert",
+    [SETTING_CLIENT_KEY] = "client-key", [SETTING_NAMESPACE] = "namespace",
+    [SETTING_QUEUE] = "queue",           [SETTING_IMAGE] = "image",
+    [SETTING_OUTPUT] = "output",
+};
+
+static bool has_flag(const struct grammar *grammar, const char *name)
+{
+    const struct cli_flag *flag;
+
+    for (size_t i = 0; (flag = grammar_flag(grammar, i)); i++)
+        if (text_eq(flag->name, name))
+            return true;
+    return false;
+}
+
+int cli_need_settings(struct cli *cli, const struct args *args)
+{
+    const char *given[SETTING_COUNT] = { 0 };
+    struct err err = { 0 };
+
+    if (cli->has_settings)
+        return 0;
+    for (int i = 0; i < SETTING_COUNT; i++)
+        if (has_flag(args->grammar, setting_flags[i]))
+            given[i] = args_get(args, setting_flags[i]);
+    cli->give_up_ms = CLI_GIVE_UP_MS;
+    if (args_duration(args, "give-up", &cli->give_up_ms, &err) < 0)
+        return cli_fail_usage(cli, "%s", err.text);
+    if (client_settings_find(given, &cli->settings, &err) < 0)
+        return cli_fail_err(cli, &err);
+    cli->has_settings = true;
+    if (text_eq(cli->settings.values[SETTING_OUTPUT], "json"))
+        cli->is_json = true;
+    return 0;
+}
+
+int cli_need_client(struct cli *cli, const struct args *args)
+{
+    struct err err = { 0 };
+    int r = cli_need_settings(cli, args);
+
+    if (r != 0 || cli->client)
+        return r;
+    if (client_open(&cli->settings, NULL, &cli->client, &err) < 0)
+        return cli_fail_err(cli, &err);
+    return 0;
+}
+
+static int read_body(const struct cli *cli, const struct client_answer *answer, json_t **out)
+{
+    json_error_t at;
+
+    if (!out)
+        return 0;
+    *out = NULL;
+    if (answer->body.len == 0)
+        return 0;
+    *out = json_loadb(answer->body.data, answer->body.len, 0, &at);
+    if (*out)
+        return 0;
+    return cli_fail(cli, EXIT_FAILED, "the answer of %s is not JSON: %s",
+                    client_address(cli->client), at.text);
+}
+
+int cli_call(struct cli *cli, const struct client_request *request, const json_t *body,
+             json_t **out)
+{
+    CLEANUP(client_answer_fini) struct client_answer answer = { 0 };
+    CLEANUP(freep) char *text = NULL;
+    struct client_request full = *request;
+    struct problem problem = { 0 };
+    struct err err = { 0 };
+
+    if (!full.timeout_ms)
+        full.timeout_ms = cli->give_up_ms;
+    if (body) {
+        text = json_dumps(body, JSON_COMPACT);
+        full.body = text;
+        full.n_body = strlen(text);
+    }
+    if (client_call(cli->client, &full, &answer, &err) < 0)
+        return cli_fail_err(cli, &err);
+    if (client_answer_is_ok(&answer))
+        return read_body(cli, &answer, out);
+    client_answer_problem(&answer, &problem);
+    return cli_fail_problem(cli, &problem, answer.status);
+}
+
+int cli_get(struct cli *cli, const char *path, json_t **out)
+{
+    struct client_request request = { .method = "GET", .path = path };
+
+    return cli_call(cli, &request, NULL, out);
+}

@@ -1,0 +1,84 @@
+/*
+ * What verbs share inside the house: the run at hand, ways to fail, calls of the API.
+ */
+#ifndef CLI_VERB_H
+#define CLI_VERB_H
+
+#include <jansson.h>
+
+#include "base/err.h"
+#include "base/str.h"
+#include "cli/cli.h"
+#include "cli/exit.h"
+#include "cli/flag.h"
+#include "cli/output.h"
+#include "client/client.h"
+
+enum { CLI_GIVE_UP_MS = 10000 };
+
+/* One run of the program. */
+struct cli {
+    const struct verb *const *verbs;
+    size_t n_verbs;
+    const struct cli_programs *programs;
+    const struct verb *verb; /* at hand; NULL before one was found */
+    bool is_json;            /* errors are JSON on stderr too */
+    struct client_settings settings;
+    bool has_settings;
+    int64_t give_up_ms;    /* of each call, repetitions included */
+    struct client *client; /* that blocks; NULL until the first call */
+};
+
+/* ---- failing: each prints and returns the exit code ---- */
+
+int cli_fail(const struct cli *cli, int exit, const char *fmt, ...) FORMAT(3, 4);
+/** Wrong usage: exit 2, with a hint at the verb's --help. */
+int cli_fail_usage(const struct cli *cli, const char *fmt, ...) FORMAT(2, 3);
+/** An error; its exit code by exit_of_error. */
+int cli_fail_err(const struct cli *cli, const struct err *err);
+/** A refusal by the server, or of a file before it was sent (status 0). */
+int cli_fail_problem(const struct cli *cli, const struct problem *problem, int status);
+
+/* ---- settings and calls ---- */
+
+/* Flags of every verb that asks a server: --addr, --token-file, ... */
+extern const struct flag_set client_flags;
+/* -n of verbs about jobs. */
+extern const struct flag_set namespace_flags;
+
+/** Finds the settings, once. Returns 0, or an exit code after printing why. */
+MUST_CHECK int cli_need_settings(struct cli *cli, const struct args *args);
+/** The client that blocks, made at the first call. Returns 0, or an exit code after printing. */
+MUST_CHECK int cli_need_client(struct cli *cli, const struct args *args);
+
+/**
+ * Asks the API and reads the answer's JSON.
+ *
+ * @body    borrowed; NULL none
+ * @out     yours; NULL where the answer has no body. May be NULL if the answer is of no interest
+ * Returns  0, or an exit code after printing why
+ */
+MUST_CHECK int cli_call(struct cli *cli, const struct client_request *request, const json_t *body,
+                        json_t **out);
+MUST_CHECK int cli_get(struct cli *cli, const char *path, json_t **out);
+
+/** Whether `is_json` by the words of a command line, before they are taken apart. */
+bool cli_wants_json(int argc, const char *const *argv);
+
+/** Prints --help of a verb, or of all (help.c). */
+void help_print_verb(const struct verb *verb, FILE *to);
+void help_print_noun(const struct cli *cli, const char *noun, FILE *to);
+void help_print_all(const struct cli *cli, FILE *to);
+
+/** Prints the version in one line. */
+void version_print(void);
+
+/** The verb of two words or of one; *n_words says how many it took. NULL if there is none. */
+const struct verb *cli_find_verb(const struct cli *cli, int argc, const char *const *argv,
+                                 int *n_words);
+/** Whether any verb begins with this noun. */
+bool cli_is_noun(const struct cli *cli, const char *word);
+/** Says that a verb is unknown, with the nearest. Returns EXIT_USAGE. */
+int cli_fail_unknown(const struct cli *cli, int argc, const char *const *argv);
+
+#endif

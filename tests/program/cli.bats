@@ -1,0 +1,165 @@
+#!/usr/bin/env bats
+# The command line without a server: help, mistakes, version, completion, codes, the manual.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    BERTH=${BERTH:-$BUILD/berth}
+    # Nothing of this machine's settings may reach the program.
+    HOME=$(mktemp -d)
+    export HOME XDG_CONFIG_HOME=$HOME/none XDG_RUNTIME_DIR=$HOME
+    unset "${!BERTH_@}"
+    cd "$HOME" || return 1
+}
+
+teardown() {
+    rm -rf "$HOME"
+}
+
+# All verbs, one a line, as the program itself lists them.
+verbs() {
+    "$BERTH" help --markdown | sed -n 's/^## berth //p'
+}
+
+# fails_with STATUS WORDS...: runs berth; the rest of the line is its words.
+fails_with() {
+    local want=$1
+    shift
+    run "$BERTH" "$@"
+    echo "berth $*: exit $status, wanted $want: $output"
+    [ "$status" -eq "$want" ]
+}
+
+@test "each verb has --help with one usage and two examples" {
+    n=0
+    while read -r verb; do
+        # shellcheck disable=SC2086 # a verb may be two words
+        run "$BERTH" $verb --help
+        echo "$verb: $output"
+        [ "$status" -eq 0 ]
+        [ "$(grep -c "^Usage: berth $verb" <<<"$output")" -eq 1 ]
+        [ "$(grep -c "^  berth $verb" <<<"$output")" -eq 2 ]
+        n=$((n + 1))
+    done < <(verbs)
+    [ "$n" -ge 4 ]
+}
+
+@test "help VERB prints the same as VERB --help" {
+    while read -r verb; do
+        # shellcheck disable=SC2086
+        diff <("$BERTH" help $verb) <("$BERTH" $verb --help)
+    done < <(verbs)
+}
+
+@test "help of the program and of a noun has two examples" {
+    run "$BERTH" --help
+    [ "$status" -eq 0 ]
+    [ "$(grep -c '^  berth ' <<<"$output")" -eq 2 ]
+    run "$BERTH" explain --help
+    [ "$status" -eq 0 ]
+    [ "$(grep -c '^  berth ' <<<"$output")" -eq 2 ]
+}
+
+@test "no verb at all is wrong usage" {
+    fails_with 2
+    [[ $output == *"Usage: berth VERB"* ]]
+}
+
+@test "an unknown verb is refused with the nearest" {
+    fails_with 2 explian
+    [[ $output == *"unknown verb 'explian'; did you mean 'explain'?"* ]]
+    fails_with 2 frobnicate
+    [[ $output == *"unknown verb 'frobnicate'"* ]]
+    [[ $output != *"did you mean"* ]]
+}
+
+@test "an unknown flag is refused with the nearest, for each verb" {
+    while read -r verb; do
+        # shellcheck disable=SC2086
+        fails_with 2 $verb --frobnicate-all
+        [[ $output == *"unknown flag --frobnicate-all"* ]]
+    done < <(verbs)
+    fails_with 2 version --sever
+    [[ $output == *"did you mean --server?"* ]]
+}
+
+@test "an unknown word of a flag is refused with the nearest" {
+    fails_with 2 version -o jsn
+    [[ $output == *"did you mean 'json'?"* ]]
+}
+
+@test "errors are JSON with -o json" {
+    run --separate-stderr "$BERTH" version -o json --frobnicate
+    [ "$status" -eq 2 ]
+    [ -z "$output" ]
+    # shellcheck disable=SC2154 # set by run
+    [ "$(jq -r .exit <<<"$stderr")" = 2 ]
+    [[ $(jq -r .detail <<<"$stderr") == "unknown flag --frobnicate" ]]
+}
+
+@test "version" {
+    run "$BERTH" version
+    [ "$status" -eq 0 ]
+    [[ $output =~ ^berth\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
+    [ "$("$BERTH" --version)" = "$output" ]
+    [ "berth $("$BERTH" version -o json | jq -r .client)" = "$output" ]
+    [ "berth $("$BERTH" version -o id)" = "$output" ]
+}
+
+@test "explain code needs no server" {
+    run "$BERTH" explain code GANG_INCOMPLETE
+    [ "$status" -eq 0 ]
+    [ "${#lines[@]}" -eq 2 ]
+    [[ ${lines[0]} == "Some tasks of the gang fit"* ]]
+    fails_with 3 explain code GANG_INCOMPLET
+    [[ $output == *"did you mean GANG_INCOMPLETE?"* ]]
+}
+
+@test "every code of the list can be explained" {
+    n=0
+    while read -r code; do
+        [ -n "$("$BERTH" explain code "$code")" ]
+        n=$((n + 1))
+    done < <("$BERTH" explain code -o id)
+    [ "$n" -gt 60 ]
+}
+
+@test "a list in each form has the same things" {
+    ids=$("$BERTH" explain code -o id)
+    [ "$("$BERTH" explain code --no-header -o cols=CODE)" = "$ids" ]
+    [ "$("$BERTH" explain code -o jsonl | jq -r .code)" = "$ids" ]
+    [ "$("$BERTH" explain code -o json | jq -r '.[].code')" = "$ids" ]
+    [ "$("$BERTH" explain code -o yaml | sed -n 's/^- code: //p')" = "$ids" ]
+    fails_with 2 explain code -o cols=COD
+    [[ $output == *"did you mean CODE"* ]]
+}
+
+@test "completion is valid bash and completes verbs, flags and words" {
+    "$BERTH" completion bash >berth.bash
+    bash -n berth.bash
+    mkdir bin
+    ln -s "$BERTH" bin/berth
+    cat >ask <<'END'
+PATH=$PWD/bin:$PATH
+source ./berth.bash
+COMP_WORDS=("$@")
+COMP_CWORD=$(($# - 1))
+_berth
+printf '%s\n' "${COMPREPLY[@]}"
+END
+    [ "$(bash ask berth expl)" = explain ]
+    [ "$(bash ask berth explain co)" = code ]
+    [ "$(bash ask berth version --serv)" = --server ]
+    [ "$(bash ask berth version --output ya)" = yaml ]
+    [ "$(bash ask berth explain code GANG_INC)" = GANG_INCOMPLETE ]
+    fails_with 2 completion tcsh
+}
+
+@test "a server that is not there is exit 7" {
+    # Port 1 of the loopback: nobody listens there, and it is refused at once.
+    fails_with 7 version --server --give-up 100ms --addr http://127.0.0.1:1
+    [[ $output == *"127.0.0.1:1"* ]]
+    fails_with 7 version --server
+    [[ $output == *"no server is known"* ]]
+    fails_with 2 version --server --addr ftp://nowhere
+}
