@@ -419,11 +419,11 @@ static int load(struct loader *l, json_t **out)
 
     if (r < 0)
         return r;
+    note(l, &event);
     if (event.type == YAML_STREAM_END_EVENT) {
         *out = json_null();
         return 0;
     }
-    note(l, &event);
     r = load_node(l, &event, 0, out);
     if (r < 0)
         return r;
