@@ -91,7 +91,6 @@ static int read_records(struct launch *out, const char *buf, size_t n)
         { "memory", &out->memory_group, NULL, NULL },
         { "cpu", &out->cpu_group, NULL, NULL },
         { "mountData", &out->mount_data, NULL, NULL },
-        { "mountSource", &out->mount_source, NULL, NULL },
         { "mountAt", &out->mount_at, NULL, NULL },
         { "hide", &out->hide, NULL, NULL },
         { "lease", &out->lease, NULL, NULL },
