@@ -555,26 +555,39 @@ static void feed_task(struct feed *feed, const struct batch_event *event, struct
     add(deltas, BERTH_TASK, false, task);
 }
 
+static void feed_event(struct feed *feed, const struct batch_event *event, struct arena *arena,
+                       struct feed_deltas *deltas)
+{
+    if (event->kind == ROW_QUEUE)
+        feed_queue(event, arena, deltas);
+    else if (event->kind == ROW_NODE)
+        feed_node(event, arena, deltas);
+    else if (event->kind == ROW_JOB)
+        feed_job_row(feed, event, arena, deltas);
+    else if (event->kind == ROW_ATTEMPT)
+        feed_attempt(feed, event, arena, deltas);
+    else if (event->kind == ROW_TASK)
+        feed_task(feed, event, arena, deltas);
+}
+
+static bool is_of_task(const struct batch_event *event)
+{
+    return event->kind == ROW_ATTEMPT || event->kind == ROW_TASK;
+}
+
 void feed_batch(struct feed *feed, const struct batch *batch, struct arena *arena,
                 struct feed_deltas *deltas)
 {
     if (batch->is_base)
         forget_all(feed);
     free_ended(feed);
-    for (size_t i = 0; i < batch->n_events; i++) {
-        const struct batch_event *event = &batch->events[i];
-
-        if (event->kind == ROW_QUEUE)
-            feed_queue(event, arena, deltas);
-        else if (event->kind == ROW_NODE)
-            feed_node(event, arena, deltas);
-        else if (event->kind == ROW_JOB)
-            feed_job_row(feed, event, arena, deltas);
-        else if (event->kind == ROW_ATTEMPT)
-            feed_attempt(feed, event, arena, deltas);
-        else if (event->kind == ROW_TASK)
-            feed_task(feed, event, arena, deltas);
-    }
+    for (size_t i = 0; i < batch->n_events; i++)
+        if (!batch->is_base || !is_of_task(&batch->events[i]))
+            feed_event(feed, &batch->events[i], arena, deltas);
+    /* A base is in no order: tasks come when their jobs are there. */
+    for (size_t i = 0; batch->is_base && i < batch->n_events; i++)
+        if (is_of_task(&batch->events[i]))
+            feed_event(feed, &batch->events[i], arena, deltas);
 }
 
 /* ---- questions ---- */
