@@ -231,8 +231,9 @@ static void count_refused(struct cycle *cycle, const struct op *op)
     cycle->is_dirty = true;
     pthread_mutex_lock(&cycle->lock);
     cycle->metrics.refused++;
-    /* Somebody else decides now. A newer fence may have come meanwhile. */
-    if (op->problem.code == PROBLEM_STALE_ATTEMPT && cycle->fence == fence_of(op))
+    /* Of what is sent here only an old fence is a conflict: somebody else decides now. A newer
+     * one may have come meanwhile. */
+    if (op->problem.code == PROBLEM_CONFLICT && cycle->fence == fence_of(op))
         cycle->fence = 0;
     pthread_mutex_unlock(&cycle->lock);
     log_debug("a decision was refused", "code", problem_codes[op->problem.code].word, "why",

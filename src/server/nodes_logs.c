@@ -264,7 +264,7 @@ struct nodes_log *nodes_log_open(struct nodes *nodes, const struct nodes_log_que
 /* Takes a piece that the agent sends again because it heard no answer to it. */
 static void take_again(struct nodes_log *log, struct http_request *request, uint64_t at, size_t n)
 {
-    if (at != log->sent_at || n != log->n_sent || !http_is_closed(log->post)) {
+    if (at != log->sent_at || n != log->n_sent) {
         nodes_refuse(request, PROBLEM_CONFLICT, "a piece of this log is under way");
         return;
     }
