@@ -23,8 +23,9 @@ struct berth_amounts asks_show(const struct model *model, struct arena *arena,
 
     for (size_t i = 0; i < asks->n; i++)
         if (asks->at[i].dim != DIM_PODS)
-            at[n++] = (struct berth_amount){ arena_text(arena, model->dims.at[asks->at[i].dim]->name),
-                                             asks->at[i].value };
+            at[n++] =
+                (struct berth_amount){ arena_text(arena, model->dims.at[asks->at[i].dim]->name),
+                                       asks->at[i].value };
     return (struct berth_amounts){ at, n };
 }
 
@@ -47,8 +48,8 @@ static struct berth_amounts task_shows(struct session *s, const struct task *tas
     return *kind->shown;
 }
 
-static struct berth_task_ref task_refer(struct session *s, const struct task *task,
-                                        const char *job, uint32_t attempt)
+static struct berth_task_ref task_refer(struct session *s, const struct task *task, const char *job,
+                                        uint32_t attempt)
 {
     return (struct berth_task_ref){
         .job = job ? job : arena_text(s->out, task->group->job->id),

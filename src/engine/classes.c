@@ -47,8 +47,15 @@ static void kind_asks(struct model *model, struct kind *kind)
     if (model->gpu_implied && kind->spec->gpu_models.n && !has_gpu)
         asks_add(model, &kind->asks, dim_of(model, "gpu"), 1000);
     kind->best_effort = kind->asks.n == 0;
+    kind->no_cpu = !asks_of(&kind->asks, DIM_CPU);
+    kind->no_memory = !asks_of(&kind->asks, DIM_MEMORY);
     asks_add(model, &kind->asks, DIM_PODS, POD_MILLI);
     kind->requires_ = asks_from(model, &kind->spec->requires_);
+}
+
+static bool keeps_away(const struct kind *kind)
+{
+    return kind->spec->affinity && kind->spec->affinity->n_anti_required;
 }
 
 struct kind *kind_ref(struct model *model, const struct berth_job *job,
@@ -70,6 +77,7 @@ struct kind *kind_ref(struct model *model, const struct berth_job *job,
         kind->namespace_ = mem_copy(kind->key + n_queue + 1, n_namespace);
         kind_asks(model, kind);
         map_put(&model->kind_map, kind->key, kind);
+        model->n_anti_kinds += keeps_away(kind);
     }
     kind->n_refs++;
     return kind;
@@ -80,6 +88,7 @@ void kind_unref(struct model *model, struct kind *kind)
     if (--kind->n_refs)
         return;
     map_remove(&model->kind_map, kind->key);
+    model->n_anti_kinds -= keeps_away(kind);
     fit_free(model, kind);
     free(kind->verdicts);
     asks_fini(&kind->asks);
@@ -95,7 +104,7 @@ void kind_unref(struct model *model, struct kind *kind)
 static void alikes_renew(struct model *model)
 {
     map_fini(&model->alike_map);
-    VEC_EACH(alike, &model->alikes) {
+    VEC_EACH (alike, &model->alikes) {
         free((*alike)->key);
         free(*alike);
     }

@@ -53,8 +53,8 @@ static bool is_hooked(const struct plugin_use *use, size_t what)
     void (*hook)(void);
 
     memcpy(&hook, (const char *)use->plugin + members[what].at, sizeof(hook));
-    return hook && (members[what].hook == NO_HOOK ||
-                    (use->enabled & BERTH_HOOK_BIT(members[what].hook)));
+    return hook &&
+           (members[what].hook == NO_HOOK || (use->enabled & BERTH_HOOK_BIT(members[what].hook)));
 }
 
 void framework_hook(struct plugin_use *uses, size_t n, struct arena *arena,
@@ -72,14 +72,15 @@ void framework_hook(struct plugin_use *uses, size_t n, struct arena *arena,
 #define USES(use, s, what)                                                                         \
     for (struct plugin_use *const *at_ = (s)->setup->hooked[what].at,                              \
                                   *const *end_ = at_ + (s)->setup->hooked[what].n,                 \
-                                         *use = at_ < end_ ? *at_ : NULL;                          \
+                                  *use = at_ < end_ ? *at_ : NULL;                                 \
          at_ < end_; at_++, use = at_ < end_ ? *at_ : NULL)
 
 /* --- Orders */
 
 int job_plugin_cmp(struct session *s, const struct job *a, const struct job *b)
 {
-    USES (use, s, HOOKED_JOB_ORDER) {
+    USES(use, s, HOOKED_JOB_ORDER)
+    {
         int cmp = use->plugin->job_order(s, use, a, b);
         if (cmp)
             return cmp;
@@ -113,7 +114,8 @@ int queue_cmp(struct session *s, const struct queue *a, const struct queue *b)
 {
     int cmp;
 
-    USES (use, s, HOOKED_QUEUE_ORDER) {
+    USES(use, s, HOOKED_QUEUE_ORDER)
+    {
         cmp = use->plugin->queue_order(s, use, a, b);
         if (cmp)
             return cmp;
@@ -140,7 +142,8 @@ int task_cmp(struct session *s, const struct task *a, const struct task *b)
     int64_t n, m;
     int cmp;
 
-    USES (use, s, HOOKED_TASK_ORDER) {
+    USES(use, s, HOOKED_TASK_ORDER)
+    {
         cmp = use->plugin->task_order(s, use, a, b);
         if (cmp)
             return cmp;
@@ -163,7 +166,8 @@ int task_cmp(struct session *s, const struct task *a, const struct task *b)
 
 int sub_job_cmp(struct session *s, const struct sub_job *a, const struct sub_job *b)
 {
-    USES (use, s, HOOKED_SUB_JOB_ORDER) {
+    USES(use, s, HOOKED_SUB_JOB_ORDER)
+    {
         int cmp = use->plugin->sub_job_order(s, use, a, b);
         if (cmp)
             return cmp;
@@ -176,7 +180,8 @@ int sub_job_cmp(struct session *s, const struct sub_job *a, const struct sub_job
 bool victim_queue_before(struct session *s, const struct queue *a, const struct queue *b,
                          const struct queue *for_queue)
 {
-    USES (use, s, HOOKED_VICTIM_QUEUE_ORDER) {
+    USES(use, s, HOOKED_VICTIM_QUEUE_ORDER)
+    {
         int cmp = use->plugin->victim_queue_order(s, use, a, b, for_queue);
         if (cmp)
             return cmp < 0;
@@ -188,17 +193,17 @@ bool victim_queue_before(struct session *s, const struct queue *a, const struct 
 
 bool job_is_valid(struct session *s, const struct job *job, struct why *why)
 {
-    USES (use, s, HOOKED_JOB_VALID)
-        if (!use->plugin->job_valid(s, use, job, why))
-            return false;
+    USES(use, s, HOOKED_JOB_VALID)
+    if (!use->plugin->job_valid(s, use, job, why))
+        return false;
     return true;
 }
 
 bool job_is_ready(struct session *s, const struct job *job)
 {
-    USES (use, s, HOOKED_JOB_READY)
-        if (!use->plugin->job_ready(s, use, job))
-            return false;
+    USES(use, s, HOOKED_JOB_READY)
+    if (!use->plugin->job_ready(s, use, job))
+        return false;
     return true;
 }
 
@@ -206,9 +211,9 @@ bool sub_job_is_ready(struct session *s, const struct sub_job *sub)
 {
     if (!sub->is_grouped)
         return job_is_ready(s, sub->job);
-    USES (use, s, HOOKED_SUB_JOB_READY)
-        if (!use->plugin->sub_job_ready(s, use, sub))
-            return false;
+    USES(use, s, HOOKED_SUB_JOB_READY)
+    if (!use->plugin->sub_job_ready(s, use, sub))
+        return false;
     return true;
 }
 
@@ -216,7 +221,8 @@ bool sub_job_is_ready(struct session *s, const struct sub_job *sub)
 #define TIERED_VOTE(s, what, use, ask)                                                             \
     size_t tier_ = 0;                                                                              \
     bool permitted_ = false;                                                                       \
-    USES (use, s, what) {                                                                          \
+    USES(use, s, what)                                                                             \
+    {                                                                                              \
         enum vote vote_;                                                                           \
         if (use->tier != tier_ && permitted_)                                                      \
             return true;                                                                           \
@@ -257,32 +263,32 @@ bool job_is_starving(struct session *s, const struct job *job)
 
 void job_note_enqueued(struct session *s, const struct job *job)
 {
-    USES (use, s, HOOKED_JOB_ENQUEUED)
-        use->plugin->job_enqueued(s, use, job);
+    USES(use, s, HOOKED_JOB_ENQUEUED)
+    use->plugin->job_enqueued(s, use, job);
 }
 
 bool queue_is_overused(struct session *s, const struct queue *queue)
 {
-    USES (use, s, HOOKED_OVERUSED)
-        if (use->plugin->overused(s, use, queue))
-            return true;
+    USES(use, s, HOOKED_OVERUSED)
+    if (use->plugin->overused(s, use, queue))
+        return true;
     return false;
 }
 
 bool queue_is_preemptive(struct session *s, const struct queue *queue, const struct task *task)
 {
-    USES (use, s, HOOKED_PREEMPTIVE)
-        if (!use->plugin->preemptive(s, use, queue, task))
-            return false;
+    USES(use, s, HOOKED_PREEMPTIVE)
+    if (!use->plugin->preemptive(s, use, queue, task))
+        return false;
     return true;
 }
 
 bool queue_may_allocate(struct session *s, const struct queue *queue, const struct kind *kind,
                         struct why *why)
 {
-    USES (use, s, HOOKED_ALLOCATABLE)
-        if (!use->plugin->allocatable(s, use, queue, kind, why))
-            return false;
+    USES(use, s, HOOKED_ALLOCATABLE)
+    if (!use->plugin->allocatable(s, use, queue, kind, why))
+        return false;
     return true;
 }
 

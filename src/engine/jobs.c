@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "engine/engine.h"
 #include "engine/model.h"
 #include "engine/shape.h"
 
@@ -18,8 +19,8 @@ const char *const berth_task_state_words[BERTH_TASK_STATE_COUNT] = {
 };
 
 const char *const berth_phase_words[BERTH_PHASE_COUNT] = {
-    [BERTH_PHASE_PENDING] = "pending", [BERTH_PHASE_INQUEUE] = "inqueue",
-    [BERTH_PHASE_RUNNING] = "running", [BERTH_PHASE_UNKNOWN] = "unknown",
+    [BERTH_PHASE_PENDING] = "pending",     [BERTH_PHASE_INQUEUE] = "inqueue",
+    [BERTH_PHASE_RUNNING] = "running",     [BERTH_PHASE_UNKNOWN] = "unknown",
     [BERTH_PHASE_COMPLETED] = "completed",
 };
 
@@ -58,8 +59,7 @@ static void queue_sum(struct model *model, wide **sums, struct queue *queue,
         (*sums)[asks->at[i].dim] += (wide)asks->at[i].value * times;
 }
 
-static void count_state(struct model *model, struct task *task, enum berth_task_state state,
-                        int by)
+static void count_state(struct model *model, struct task *task, enum berth_task_state state, int by)
 {
     struct job *job = task->group->job;
 
@@ -98,6 +98,8 @@ static void task_join(struct model *model, struct task *task)
 
     task->slot = (uint32_t)node->tasks.n;
     VEC_PUSH(&node->tasks, task);
+    node->n_no_cpu += task->group->kind->no_cpu;
+    node->n_no_memory += task->group->kind->no_memory;
     if (node->at != NOWHERE)
         task_count(model, task, 1);
 }
@@ -108,6 +110,8 @@ static void task_part(struct model *model, struct task *task)
 
     if (node->at != NOWHERE)
         task_count(model, task, -1);
+    node->n_no_cpu -= task->group->kind->no_cpu;
+    node->n_no_memory -= task->group->kind->no_memory;
     node->tasks.at[task->slot] = node->tasks.at[--node->tasks.n];
     if (task->slot < node->tasks.n)
         node->tasks.at[task->slot]->slot = task->slot;
@@ -266,8 +270,8 @@ static void group_number(struct group *group)
 {
     const char *last = strrchr(group->spec->name, '-'), *first = strchr(group->spec->name, '-');
 
-    group->has_number = last && last != first &&
-                        text_to_int(last + 1, INT32_MIN, INT32_MAX, &group->number) == 0;
+    group->has_number =
+        last && last != first && text_to_int(last + 1, INT32_MIN, INT32_MAX, &group->number) == 0;
 }
 
 static int32_t job_priority(const struct model *model, const struct berth_job *kept)
@@ -280,7 +284,7 @@ static int32_t job_priority(const struct model *model, const struct berth_job *k
         return class->value;
     if (kept->priority || kept->priority_class)
         return kept->priority;
-    VEC_EACH(item, &shelf->items) {
+    VEC_EACH (item, &shelf->items) {
         class = (*item)->kept;
         if (class->is_default)
             return class->value;
@@ -291,7 +295,7 @@ static int32_t job_priority(const struct model *model, const struct berth_job *k
 void jobs_rank(struct model *model)
 {
     JOB_EACH(job, model)
-        job->priority = job_priority(model, job->kept);
+    job->priority = job_priority(model, job->kept);
 }
 
 static void job_list(struct model *model, struct job *job)
@@ -336,29 +340,8 @@ static void job_orphan(struct model *model, struct job *job)
     for (size_t i = 0; i < job->n_tasks; i++) {
         struct task *task = &job->tasks[i];
         struct berth_task told;
-        if (!task->is_told)
+        if (!task_told(task, &told))
             continue;
-        told = (struct berth_task){
-            .job = job->id,
-            .group = task->group->spec->name,
-            .index = task->index,
-            .state = task->state,
-            .attempt = task->attempt,
-            .version = task->version,
-            .node = task->node ? task->node->id : NULL,
-            .started_at_ms = task->started_at_ms,
-            .checkpoint_at_ms = task->checkpoint_at_ms,
-            .limit_at_ms = task->limit_at_ms,
-            .not_before_ms = task->not_before_ms,
-            .tries = task->tries,
-            .evictions = task->evictions,
-        };
-        if (task->extra) {
-            told.holds = task->extra->kept->holds;
-            told.shares = task->extra->kept->shares;
-            told.n_shares = task->extra->kept->n_shares;
-            told.cores = task->extra->kept->cores;
-        }
         VEC_PUSH(&job->orphans, shape_copy(shape_of[BERTH_TASK], &told));
         task_clear(model, task);
     }
@@ -504,7 +487,7 @@ void job_forget(struct model *model, struct job *job)
 {
     if (job->kept)
         job_take_apart(model, job);
-    VEC_EACH(told, &job->orphans)
+    VEC_EACH (told, &job->orphans)
         free(*told);
     job->orphans.n = 0;
     job_tidy(model, job);

@@ -44,7 +44,7 @@ void model_fini(struct model *model)
 
     while ((entry = map_next(&model->job_map, &at)))
         VEC_PUSH(&jobs, entry->value);
-    VEC_EACH(job, &jobs)
+    VEC_EACH (job, &jobs)
         job_forget(model, *job);
     VEC_FINI(&jobs);
     map_fini(&model->job_map);
@@ -54,7 +54,7 @@ void model_fini(struct model *model)
     for (at = 0; (entry = map_next(&model->queue_map, &at));)
         queue_free(entry->value);
     map_fini(&model->queue_map);
-    VEC_EACH(alike, &model->alikes) {
+    VEC_EACH (alike, &model->alikes) {
         free((*alike)->key);
         free(*alike);
     }
@@ -183,7 +183,7 @@ static void node_enter(struct model *model, struct node *node)
     }
     model->nodes.at[at] = node;
     node->at = (uint32_t)at;
-    VEC_EACH(task, &node->tasks)
+    VEC_EACH (task, &node->tasks)
         task_count(model, *task, 1);
     model->names_sorted = false;
     model_turn(model);
@@ -214,8 +214,7 @@ static void node_offer(struct model *model, const struct node *node)
     for (size_t i = 0; i < model->dims.n; i++)
         model->columns[i].offers[node->at] = i == DIM_PODS ? UNLIMITED : 0;
     for (size_t i = 0; i < offers->n; i++)
-        model->columns[dim_find(model, offers->at[i].name)].offers[node->at] =
-            offers->at[i].value;
+        model->columns[dim_find(model, offers->at[i].name)].offers[node->at] = offers->at[i].value;
 }
 
 void node_put(struct model *model, const char *id, struct berth_node *kept)

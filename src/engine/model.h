@@ -69,7 +69,8 @@ struct node {
     VEC_OF(struct task *) tasks;   /* that hold room, or are promised it; in no order */
     const struct berth_measure *measure;
     bool in_shard;
-    uint32_t n_refs; /* reservations' parts */
+    uint32_t n_refs;                /* reservations' parts */
+    uint32_t n_no_cpu, n_no_memory; /* of its tasks, those that ask for none */
 };
 
 struct queue {
@@ -131,8 +132,8 @@ struct job {
     uint32_t n[BERTH_TASK_STATE_COUNT];
     uint32_t n_odd;                      /* tasks whose holds are not what their group asks */
     VEC_OF(struct berth_task *) orphans; /* told of tasks that it does not have (yet) */
-    void *seat;      /* a session's own state of it */
-    uint64_t seated; /* by which session */
+    void *seat;                          /* a session's own state of it */
+    uint64_t seated;                     /* by which session */
 };
 
 /* A class of like tasks: same needs, namespace and queue. */
@@ -144,7 +145,8 @@ struct kind {
     struct asks asks;      /* what a task takes, pods too */
     struct asks requires_; /* what the node must have in all */
     bool best_effort;      /* asks for nothing */
-    uint8_t *verdicts;     /* by node class: what the fixed checks say, see fit.c */
+    bool no_cpu, no_memory;
+    uint8_t *verdicts; /* by node class: what the fixed checks say, see fit.c */
     size_t n_verdicts;
     uint64_t verdicts_epoch;
     struct fit *fit;
@@ -168,21 +170,22 @@ struct model {
     size_t columns_cap;     /* nodes */
 
     struct map node_map, job_map, queue_map, kind_map, alike_map;
-    VEC_OF(struct node *) nodes;     /* known, by rank */
-    VEC_OF(struct job *) jobs;       /* known, by rank; NULL where one ended */
-    VEC_OF(struct queue *) queues;   /* known, by rank */
-    VEC_OF(struct alike *) alikes;   /* by id */
+    VEC_OF(struct node *) nodes;   /* known, by rank */
+    VEC_OF(struct job *) jobs;     /* known, by rank; NULL where one ended */
+    VEC_OF(struct queue *) queues; /* known, by rank */
+    VEC_OF(struct alike *) alikes; /* by id */
     size_t n_jobs;
     bool names_sorted; /* node->name_at holds */
     struct shelf shelves[BERTH_KIND_COUNT];
 
-    uint64_t epoch; /* rises when something changed that no touch tells of */
+    uint64_t epoch;           /* rises when something changed that no touch tells of */
     VEC_OF(uint32_t) touched; /* node->at, in order; the first is number touched_base */
     uint64_t touched_base;
     uint64_t clock; /* rises with each use of a fit */
     size_t n_fits;
-    int64_t memory_milli; /* of what a task asks, what it holds: headroom in thousandths */
-    bool gpu_implied;     /* gpuModels without an amount ask for one */
+    uint32_t n_anti_kinds; /* classes of tasks that keep others away */
+    int64_t memory_milli;  /* of what a task asks, what it holds: headroom in thousandths */
+    bool gpu_implied;      /* gpuModels without an amount ask for one */
 };
 
 void model_init(struct model *model);

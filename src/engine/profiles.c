@@ -14,13 +14,21 @@
             sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *)                          \
     }
 #define TEXT(name, value)                                                                          \
-    { .key = (name), .kind = BERTH_VALUE_TEXT, .text = (value) }
+    {                                                                                              \
+        .key = (name), .kind = BERTH_VALUE_TEXT, .text = (value)                                   \
+    }
 #define WHOLE(name, value)                                                                         \
-    { .key = (name), .kind = BERTH_VALUE_INT, .number = (value) }
+    {                                                                                              \
+        .key = (name), .kind = BERTH_VALUE_INT, .number = (value)                                  \
+    }
 #define REAL(name, value)                                                                          \
-    { .key = (name), .kind = BERTH_VALUE_DOUBLE, .real = (value) }
+    {                                                                                              \
+        .key = (name), .kind = BERTH_VALUE_DOUBLE, .real = (value)                                 \
+    }
 #define FLAG(name, value)                                                                          \
-    { .key = (name), .kind = BERTH_VALUE_BOOL, .truth = (value) }
+    {                                                                                              \
+        .key = (name), .kind = BERTH_VALUE_BOOL, .truth = (value)                                  \
+    }
 #define OBJECT(...)                                                                                \
     .kind = BERTH_VALUE_OBJECT, .members = (const struct berth_value[]){ __VA_ARGS__ },            \
     .n_members = sizeof((const struct berth_value[]){ __VA_ARGS__ }) / sizeof(struct berth_value)
@@ -35,34 +43,31 @@ static const struct berth_tier berth_tiers[] = {
     TIER({ .name = "priority" }, { .name = "gang" }, { .name = "conformance" }),
     TIER({ .name = "predicates" }, { .name = "nodeorder" }),
 };
-static const struct berth_value berth_policy = {
-    OBJECT(TEXT("victims", "every-tier"), TEXT("victimUnit", "spare-or-whole"),
-           TEXT("reclaim", "within-share"), TEXT("victimSet", "minimal"),
-           TEXT("evict", "only-if-placed"), TEXT("preemptFor", "minimum"),
-           TEXT("reservations", "durable"), TEXT("search", "exact"), TEXT("tie", "id"),
-           TEXT("enqueue", "bounded"), TEXT("capacity", "usable"), TEXT("jobTie", "seq"),
-           TEXT("minRuntime", "0s"), TEXT("protectAfter", "10m"), TEXT("reservationTtl", "5m"),
-           TEXT("inqueueTimeout", "5m"), TEXT("gangTimeout", "10m"), TEXT("bootTime", "3m"),
-           TEXT("heartbeatTimeout", "60s"), WHOLE("gangSearchSteps", 10000),
-           WHOLE("provisionAttempts", 3), REAL("memoryHeadroom", 1), FLAG("failover", true),
-           { .key = "aging", OBJECT(TEXT("step", "10m"), WHOLE("max", 100)) })
-};
+static const struct berth_value berth_policy = { OBJECT(
+    TEXT("victims", "every-tier"), TEXT("victimUnit", "spare-or-whole"),
+    TEXT("reclaim", "within-share"), TEXT("victimSet", "minimal"), TEXT("evict", "only-if-placed"),
+    TEXT("preemptFor", "minimum"), TEXT("reservations", "durable"), TEXT("search", "exact"),
+    TEXT("tie", "id"), TEXT("enqueue", "bounded"), TEXT("capacity", "usable"),
+    TEXT("jobTie", "seq"), TEXT("minRuntime", "0s"), TEXT("protectAfter", "10m"),
+    TEXT("reservationTtl", "5m"), TEXT("inqueueTimeout", "5m"), TEXT("gangTimeout", "10m"),
+    TEXT("bootTime", "3m"), TEXT("heartbeatTimeout", "60s"), WHOLE("gangSearchSteps", 10000),
+    WHOLE("provisionAttempts", 3), REAL("memoryHeadroom", 1), FLAG("failover", true),
+    { .key = "aging", OBJECT(TEXT("step", "10m"), WHOLE("max", 100)) }) };
 
 static const struct berth_tier volcano_tiers[] = {
     TIER({ .name = "priority" }, { .name = "gang" }, { .name = "conformance" }),
     TIER({ .name = "predicates" }, { .name = "nodeorder" }),
 };
-static const struct berth_value volcano_policy = {
-    OBJECT(TEXT("victims", "first-tier"), TEXT("victimUnit", "task"), TEXT("reclaim", "plugins"),
-           TEXT("victimSet", "greedy"), TEXT("evict", "by-sum"), TEXT("preemptFor", "all"),
-           TEXT("reservations", "none"), TEXT("search", "sample"), TEXT("tie", "rank"),
-           TEXT("enqueue", "reference"), TEXT("capacity", "all"), TEXT("jobTie", "created"),
-           TEXT("minRuntime", "0s"), TEXT("protectAfter", "never"), TEXT("reservationTtl", "5m"),
-           TEXT("inqueueTimeout", "never"), TEXT("gangTimeout", "never"), TEXT("bootTime", "3m"),
-           TEXT("heartbeatTimeout", "60s"), WHOLE("gangSearchSteps", 0),
-           WHOLE("provisionAttempts", 0), REAL("memoryHeadroom", 1), FLAG("failover", true),
-           { .key = "aging", OBJECT(TEXT("step", "0s"), WHOLE("max", 0)) })
-};
+static const struct berth_value volcano_policy = { OBJECT(
+    TEXT("victims", "first-tier"), TEXT("victimUnit", "task"), TEXT("reclaim", "plugins"),
+    TEXT("victimSet", "greedy"), TEXT("evict", "by-sum"), TEXT("preemptFor", "all"),
+    TEXT("reservations", "none"), TEXT("search", "sample"), TEXT("tie", "rank"),
+    TEXT("enqueue", "reference"), TEXT("capacity", "all"), TEXT("jobTie", "created"),
+    TEXT("minRuntime", "0s"), TEXT("protectAfter", "never"), TEXT("reservationTtl", "5m"),
+    TEXT("inqueueTimeout", "never"), TEXT("gangTimeout", "never"), TEXT("bootTime", "3m"),
+    TEXT("heartbeatTimeout", "60s"), WHOLE("gangSearchSteps", 0), WHOLE("provisionAttempts", 0),
+    REAL("memoryHeadroom", 1), FLAG("failover", true),
+    { .key = "aging", OBJECT(TEXT("step", "0s"), WHOLE("max", 0)) }) };
 
 static const struct berth_tier bench_tiers[] = {
     TIER({ .name = "predicates" }, { .name = "nodeorder" }),

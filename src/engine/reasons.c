@@ -59,8 +59,8 @@ static void list_counts(struct session *s, const struct fit_counts *counts,
 
     for (int code = WAIT_FIRST_OF_NODE; code < WAIT_CODE_COUNT; code++) {
         if (counts->by_code[code])
-            list[n++] = (struct berth_node_count){ (enum wait_code)code, NULL,
-                                                   counts->by_code[code] };
+            list[n++] =
+                (struct berth_node_count){ (enum wait_code)code, NULL, counts->by_code[code] };
         for (uint32_t d = 0; d < counts->n_dims; d++)
             if (counts->by_dim[d] && s->model->dims.at[d]->code == (enum wait_code)code)
                 list[n++] = (struct berth_node_count){ (enum wait_code)code, dim_name(s, d),
@@ -78,10 +78,10 @@ static const char *holder_of(struct session *s, const struct node *node, uint32_
     const struct job *holder = NULL;
     int64_t most = 0;
 
-    VEC_EACH(task, &node->tasks) {
+    VEC_EACH (task, &node->tasks) {
         const struct job *job = (*task)->group->job;
         int64_t sum = 0;
-        VEC_EACH(other, &node->tasks)
+        VEC_EACH (other, &node->tasks)
             if ((*other)->group->job == job)
                 sum = wrap_add(sum, asks_of(task_asks(*other), dim));
         if (sum > most || (sum == most && holder && job_rank_cmp(job, holder) < 0)) {
@@ -131,9 +131,9 @@ static uint32_t most_dim(const struct session *s, const struct fit_counts *count
     uint32_t most = NOWHERE;
 
     for (uint32_t d = 0; d < counts->n_dims; d++)
-        if (counts->by_dim[d] && (most == NOWHERE || counts->by_dim[d] > counts->by_dim[most] ||
-                                  (counts->by_dim[d] == counts->by_dim[most] &&
-                                   dim_before(s->model, d, most))))
+        if (counts->by_dim[d] &&
+            (most == NOWHERE || counts->by_dim[d] > counts->by_dim[most] ||
+             (counts->by_dim[d] == counts->by_dim[most] && dim_before(s->model, d, most))))
             most = d;
     return most;
 }
@@ -206,8 +206,8 @@ static uint64_t most_ever(struct session *s, struct kind *kind)
             fit_predicate(s, kind, model->nodes.at[i]))
             continue;
         for (size_t k = 0; k < kind->asks.n; k++) {
-            uint64_t fit = (uint64_t)(model->columns[kind->asks.at[k].dim].offers[i] /
-                                      kind->asks.at[k].value);
+            uint64_t fit =
+                (uint64_t)(model->columns[kind->asks.at[k].dim].offers[i] / kind->asks.at[k].value);
             here = fit < here ? fit : here;
         }
         sum += here;
@@ -242,8 +242,8 @@ static void add(struct session *s, struct verdicts *v, const char *job, const ch
                 uint32_t n, const struct berth_reason *reason)
 {
     if (n)
-        VEC_PUSH(&v->list, ((struct berth_verdict){
-                               job, group ? arena_text(s->out, group) : NULL, n, reason }));
+        VEC_PUSH(&v->list, ((struct berth_verdict){ job, group ? arena_text(s->out, group) : NULL,
+                                                    n, reason }));
 }
 
 /* Those of a group that are in back-off, and until when. */
@@ -313,7 +313,8 @@ static void list_promised(struct session *s, struct berth_decisions *out)
 {
     VEC_OF(struct berth_part) parts = { 0 };
 
-    JOB_EACH(job, s->model) {
+    JOB_EACH(job, s->model)
+    {
         if (!job->n[BERTH_TASK_PIPELINED])
             continue;
         for (size_t i = 0; i < job->n_tasks; i++) {
@@ -338,7 +339,8 @@ void answer_verdicts(struct session *s, struct berth_decisions *out)
 {
     struct verdicts v = { 0 };
 
-    JOB_EACH(job, s->model) {
+    JOB_EACH(job, s->model)
+    {
         job_verdicts(s, &v, job);
         out->counts.tasks_waiting += job->n[BERTH_TASK_PENDING];
     }

@@ -18,7 +18,7 @@ void rounds_init(struct rounds *rounds, struct session *s)
 
 void rounds_fini(struct rounds *rounds)
 {
-    VEC_EACH(queue, &rounds->listed) {
+    VEC_EACH (queue, &rounds->listed) {
         struct queue_seat *seat = queue_seat_of(rounds->s, *queue);
         if (seat->jobs)
             pq_fini(seat->jobs);

@@ -13,7 +13,7 @@ static void set_shard(struct session *s)
     if (s->setup->shard_mode == BERTH_SHARD_NONE)
         return;
     NODE_EACH(node, s->model)
-        node->in_shard = false;
+    node->in_shard = false;
     for (size_t i = 0; i < names->n; i++) {
         struct node *node = node_find(s->model, names->at[i]);
         if (node)
@@ -235,9 +235,8 @@ bool job_roles_hold(const struct job *job, int what)
     if (job->min_available < sum)
         return true; /* the job as a whole asks for less than its roles: they do not bind */
     for (size_t i = 0; i < kept->n_minima; i++)
-        if (kept->minima[i].n &&
-            role_count(job, kept->minima[i].role ? kept->minima[i].role : "", what) <
-                kept->minima[i].n)
+        if (kept->minima[i].n && role_count(job, kept->minima[i].role ? kept->minima[i].role : "",
+                                            what) < kept->minima[i].n)
             return false;
     return true;
 }

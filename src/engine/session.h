@@ -36,12 +36,12 @@ struct seat {
     struct task **tasks; /* pending ones in task order, those that ask for nothing left out */
     size_t n, next;      /* next is the first that was not tried */
     bool is_listed;
-    bool is_pending; /* not admitted */
-    bool was_admitted; /* by this session, which has not said so yet */
-    bool was_bound;    /* by this session */
-    bool *failed;    /* by group: a task of its role found no node */
-    struct why why;  /* the last refusal of the job as a whole */
-    struct kind *stuck; /* the class of its task that found no node */
+    bool is_pending;         /* not admitted */
+    bool was_admitted;       /* by this session, which has not said so yet */
+    bool was_bound;          /* by this session */
+    bool *failed;            /* by group: a task of its role found no node */
+    struct why why;          /* the last refusal of the job as a whole */
+    struct kind *stuck;      /* the class of its task that found no node */
     uint32_t placed, needed; /* the gang when it gave up */
     bool was_tried;
     struct sub_job *subs; /* see topology.h */
@@ -68,7 +68,7 @@ struct session {
     int64_t wake_at_ms;
     uint64_t n_placed, n_evicted, n_reserved, n_steps;
     bool limited;
-    uint32_t cursor;      /* sampling search */
+    uint32_t cursor; /* sampling search */
     bool cursor_changed;
     wide *total; /* what queues share, by dimension */
     void *beam;  /* see actions/provision.c */
@@ -102,7 +102,7 @@ void seat_list(struct session *s, struct job *job);
 bool task_is_due(struct session *s, const struct task *task);
 
 /* Counts of a job's tasks as a gang sees them. */
-uint32_t job_n_ready(const struct job *job);      /* allocated or succeeded */
+uint32_t job_n_ready(const struct job *job);       /* allocated or succeeded */
 uint32_t job_n_best_effort(const struct job *job); /* pending and asking for nothing */
 uint32_t job_n_valid(const struct job *job);
 /** What a role's minimum counts: 0 ready, 1 with pipelined, 2 valid. */

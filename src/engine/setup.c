@@ -101,7 +101,7 @@ static int setup_actions(struct setup *setup, const struct berth_words *names,
             r = action->check(one, err);
         if (r < 0) {
             err_under(err, one->key);
-            return err_under(err, "/actionArguments/") ;
+            return err_under(err, "/actionArguments/");
         }
     }
     setup->actions = list;
@@ -198,7 +198,8 @@ int setup_new(const struct berth_config *given, struct setup **out, struct err *
     if (r == 0 && config)
         r = policy_read(config->policy, &setup->policy, err);
     if (r == 0)
-        r = setup_actions(setup, config && config->has_actions ? &config->actions : &profile->actions,
+        r = setup_actions(setup,
+                          config && config->has_actions ? &config->actions : &profile->actions,
                           config ? config->action_arguments : NULL, err);
     if (r == 0) {
         bool own = config && config->has_tiers;

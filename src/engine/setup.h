@@ -29,7 +29,8 @@ struct policy {
     int victims, victim_unit, reclaim, victim_set, evict, preempt_for, reservations, search, tie;
     int enqueue, capacity, job_tie, any_gpu, deciders;
     bool failover;
-    int64_t min_runtime_ms, protect_after_ms, reservation_ttl_ms, inqueue_timeout_ms, gang_timeout_ms;
+    int64_t min_runtime_ms, protect_after_ms, reservation_ttl_ms, inqueue_timeout_ms,
+        gang_timeout_ms;
     int64_t heartbeat_timeout_ms, boot_time_ms;
     int64_t aging_step_ms, aging_max; /* step 0: no aging */
     int64_t gang_search_steps, provision_attempts;
@@ -51,7 +52,7 @@ struct setup {
     struct policy policy;
     enum berth_shard_mode shard_mode;
     bool is_reference; /* profile volcano: its quirks are kept */
-    bool is_beam; /* serverless: one job at a time goes the whole way */
+    bool is_beam;      /* serverless: one job at a time goes the whole way */
 };
 
 /** Works a configuration out (NULL: the default). Errors as berth_config_check. */
@@ -61,6 +62,7 @@ void setup_free(struct setup *setup);
 bool setup_has_action(const struct setup *setup, const char *name);
 
 /** Applies the members of a policy object on top of what policy holds. */
-MUST_CHECK int policy_read(const struct berth_value *object, struct policy *policy, struct err *err);
+MUST_CHECK int policy_read(const struct berth_value *object, struct policy *policy,
+                           struct err *err);
 
 #endif

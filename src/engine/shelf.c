@@ -72,7 +72,7 @@ void shelf_sort(struct shelf *shelf)
 
 void shelf_fini(struct shelf *shelf)
 {
-    VEC_EACH(item, &shelf->items)
+    VEC_EACH (item, &shelf->items)
         item_free(*item);
     VEC_FINI(&shelf->items);
     map_fini(&shelf->map);

@@ -172,10 +172,10 @@ bool statement_recover(struct statement *stmt, const struct saved *saved)
 
     for (size_t i = 0; i < saved->n; i++) {
         const struct op *op = &saved->at[i];
-        bool holds = op->kind == OP_EVICT       ? state_is_allocated(op->task->state)
-                     : op->kind == OP_UNPIPELINE ? op->task->state == BERTH_TASK_PIPELINED
-                                                 : op->task->state == BERTH_TASK_PENDING &&
-                                                       still_fits(stmt->s, op);
+        bool holds = op->kind == OP_EVICT ? state_is_allocated(op->task->state)
+                     : op->kind == OP_UNPIPELINE
+                         ? op->task->state == BERTH_TASK_PIPELINED
+                         : op->task->state == BERTH_TASK_PENDING && still_fits(stmt->s, op);
         if (!holds) {
             statement_discard(&own);
             return false;

@@ -80,8 +80,8 @@ static bool may_go_on(const struct job *job, const struct seat *seat)
         return n >= job->min_available;
     }
     for (size_t i = 0; i < job->n_groups; i++)
-        if (seat->failed[i] && role_ready(job, &job->groups[i]) <
-                                   role_minimum(job, &job->groups[i]))
+        if (seat->failed[i] &&
+            role_ready(job, &job->groups[i]) < role_minimum(job, &job->groups[i]))
             return false;
     return true;
 }
@@ -160,7 +160,8 @@ static void note_over(struct session *s, struct rounds *rounds, struct queue *qu
     while ((job = rounds_job(rounds, queue))) {
         struct seat *seat = seat_of(s, job);
         if (!seat->why.code)
-            seat->why = (struct why){ .code = WAIT_OVER_CAP, .dim = NOWHERE, .blocker = queue->name };
+            seat->why =
+                (struct why){ .code = WAIT_OVER_CAP, .dim = NOWHERE, .blocker = queue->name };
     }
 }
 
@@ -172,7 +173,8 @@ static void run(struct session *s, const struct berth_value *arguments)
 
     (void)arguments;
     rounds_init(&rounds, s);
-    JOB_EACH(job, s->model) {
+    JOB_EACH(job, s->model)
+    {
         if (!job->n[BERTH_TASK_PENDING])
             continue;
         if (!enqueues)
