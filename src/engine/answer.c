@@ -129,6 +129,8 @@ void answer_ops(struct session *s, const struct op *ops, size_t n, const struct 
         evicts = evicts || ops[i].kind == OP_EVICT;
         binds = binds || ops[i].kind == OP_ALLOCATE;
     }
+    if (binds && job)
+        seat_of(s, (struct job *)job)->was_bound = true;
     if (evicts)
         add_parts(s, group_add(s, BERTH_GROUP_EVICT, job), ops, n, false);
     else if (binds)

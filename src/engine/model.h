@@ -281,13 +281,14 @@ int job_rank_cmp(const struct job *a, const struct job *b);
 int node_rank_cmp(const struct node *a, const struct node *b);
 int queue_rank_cmp(const struct queue *a, const struct queue *b);
 
-#define NODE_EACH(node, model)                                                                     \
-    for (size_t at_##node = 0; at_##node < (model)->nodes.n; at_##node++)                          \
-        for (struct node *node = (model)->nodes.at[at_##node], *once_##node = node; once_##node;   \
-             once_##node = NULL)
-#define JOB_EACH(job, model)                                                                       \
-    for (size_t at_##job = 0; at_##job < (model)->jobs.n; at_##job++)                              \
-        for (struct job *job = (model)->jobs.at[at_##job], *once_##job = job; once_##job;          \
-             once_##job = NULL)
+/* Walks the known ones by rank; `break` only goes on to the next. */
+#define NODE_EACH(each, model)                                                                     \
+    for (size_t at_##each = 0; at_##each < (model)->nodes.n; at_##each++)                          \
+        for (struct node *each = (model)->nodes.at[at_##each], *once_##each = each; once_##each;   \
+             once_##each = NULL)
+#define JOB_EACH(each, model)                                                                      \
+    for (size_t at_##each = 0; at_##each < (model)->jobs.n; at_##each++)                           \
+        for (struct job *each = (model)->jobs.at[at_##each], *once_##each = each; once_##each;     \
+             once_##each = NULL)
 
 #endif

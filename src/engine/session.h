@@ -90,6 +90,7 @@ void session_wake_at(struct session *s, int64_t at_ms);
 bool session_is_spent(struct session *s);
 /** A job's own state, made on first use. */
 struct seat *seat_of(struct session *s, struct job *job);
+struct queue_seat *queue_seat_of(struct session *s, struct queue *queue);
 
 /**
  * Whether a job may be looked at now, as far as the model says; why otherwise. Notes when time
@@ -136,6 +137,8 @@ void answer_fail(struct session *s, const struct job *job, enum wait_code code,
                  const char *resource);
 void answer_memo(struct session *s, const char *name, const void *data, size_t size);
 void answer_ops(struct session *s, const struct op *ops, size_t n, const struct job *job);
+/** Why the tasks of a class wait; lives in the answer. */
+const struct berth_reason *kind_reason(struct session *s, struct kind *kind);
 /** Fills the verdicts, while the session's changes still stand. */
 void answer_verdicts(struct session *s, struct berth_decisions *out);
 void answer_digest(struct session *s, struct berth_decisions *out);
