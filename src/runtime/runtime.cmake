@@ -17,3 +17,8 @@ target_compile_definitions(berth-runtime-rig PUBLIC
 add_dependencies(berth-runtime-rig berth-monitor berth-unpack)
 berth_test(runtime container ${CMAKE_SOURCE_DIR}/src/runtime/container_test.c berth-runtime-rig)
 berth_test(runtime unpack ${CMAKE_SOURCE_DIR}/src/runtime/unpack_test.c berth-runtime-rig PkgConfig::libarchive)
+
+add_executable(berth-start-bench EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/src/runtime/start_bench.c)
+target_link_libraries(berth-start-bench PRIVATE berth-runtime)
+target_compile_definitions(berth-start-bench PRIVATE BERTH_BUILD_DIR="${CMAKE_BINARY_DIR}")
+add_dependencies(berth-start-bench berth-monitor berth-unpack)
