@@ -137,7 +137,8 @@ bool auth_allows(const struct who *who, enum right needed, struct problem *probl
     if (who->right != RIGHT_AGENT && needed != RIGHT_AGENT)
         is_enough = who->right >= needed;
     if (!is_enough)
-        problem_set(problem, PROBLEM_NOT_ALLOWED, "this needs the right `%s`; the token `%s` has `%s`",
-                    right_words[needed], who->name, right_words[who->right]);
+        problem_set(problem, PROBLEM_NOT_ALLOWED,
+                    "this needs the right `%s`; the token `%s` has `%s`", right_words[needed],
+                    who->name, right_words[who->right]);
     return is_enough;
 }

@@ -13,7 +13,7 @@
 #include "base/name.h"
 #include "server/routes.h"
 
-const int64_t server_duration_us[SERVER_DURATION_BUCKETS] = { 500,   1000,   5000,   25000,
+const int64_t server_duration_us[SERVER_DURATION_BUCKETS] = { 500,    1000,   5000,    25000,
                                                               100000, 500000, 2500000, INT64_MAX };
 
 static bool is_printable(const char *text)
@@ -141,8 +141,7 @@ static void end_json(struct call *call, int status, const char *type, json_t *an
 
 static void end_problem(struct call *call)
 {
-    int status =
-        call->is_status_kept ? call->status : problem_codes[call->problem.code].status;
+    int status = call->is_status_kept ? call->status : problem_codes[call->problem.code].status;
     json_t *document;
 
     locate(call);

@@ -94,7 +94,8 @@ bool call_job_task(struct call *call, const struct job_spec *spec, const char *t
     CLEANUP(freep) char *name = mem_copy(text, dot ? (size_t)(dot - text) : 0);
     int64_t at = call_job_group(spec, name), number = 0;
 
-    if (at < 0 || text_to_int(dot ? dot + 1 : text, 0, spec->groups[at].replicas - 1, &number) < 0) {
+    if (at < 0 ||
+        text_to_int(dot ? dot + 1 : text, 0, spec->groups[at].replicas - 1, &number) < 0) {
         call_not_found(call, "task", text);
         return false;
     }

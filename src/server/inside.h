@@ -35,7 +35,7 @@ struct server {
     const struct clock *clock;
     char name[17]; /* this server's id, random */
     struct ledger *ledger;
-    struct loop *loop, *node_loop; /* node_loop: the same, or one of its own */
+    struct loop *loop, *node_loop;          /* node_loop: the same, or one of its own */
     struct http_server *http, *worker_http; /* worker_http: NULL where it is the same */
     pthread_t node_thread;
     bool has_node_thread;
@@ -50,7 +50,7 @@ struct server {
     struct nodes *nodes;
     struct cycle *cycle;
     struct steward *steward;
-    bool is_closing; /* the API loop's: nothing new is begun */
+    bool is_closing;  /* the API loop's: nothing new is begun */
     int64_t begun_at; /* wall ms */
     struct server_counts counts;
 };

@@ -24,10 +24,9 @@ static void show_changed(struct call *call)
 
 /* ---- patch ---- */
 
-static const struct json_key patch_keys[] = { { "priority", false },
-                                              { "labels", false },
-                                              { "held", false },
-                                              { "limit", true } };
+static const struct json_key patch_keys[] = {
+    { "priority", false }, { "labels", false }, { "held", false }, { "limit", true }
+};
 
 static void set_label(struct labels *labels, const char *key, const char *value)
 {

@@ -152,8 +152,8 @@ static int list_read(struct call *call, struct reader *reader, struct err *err)
     list->items = json_array();
     /* One more than wanted tells whether there is another page; at the largest page the next may
      * be empty. */
-    list->filter.limit = list->cursor.limit < READER_ROWS_MAX ? list->cursor.limit + 1
-                                                              : READER_ROWS_MAX;
+    list->filter.limit =
+        list->cursor.limit < READER_ROWS_MAX ? list->cursor.limit + 1 : READER_ROWS_MAX;
     r = reader_jobs(reader, &list->filter, list_row, list, err);
     if (r < 0)
         return r;

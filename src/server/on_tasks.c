@@ -23,8 +23,8 @@ static bool read_key(struct call *call, const struct cursor *cursor, uint64_t jo
     char rest;
 
     *out = (struct attempt_key){ .job = job };
-    if (!cursor->key[0] || sscanf(cursor->key, "%9u-%9u-%9u%c", &out->group, &out->index,
-                                  &out->number, &rest) == 3)
+    if (!cursor->key[0] ||
+        sscanf(cursor->key, "%9u-%9u-%9u%c", &out->group, &out->index, &out->number, &rest) == 3)
         return true;
     problem_set(&call->problem, PROBLEM_BAD_CURSOR, "the cursor is damaged");
     return false;
@@ -41,7 +41,7 @@ struct walk {
     struct map ended; /* by place in the job: struct row_task * */
     json_t *items;
     struct attempt_key next;  /* the next task to be shown */
-    struct attempt_key after; /* the last attempt that was read */
+    struct attempt_key after; /* the last attempt that was read; its number 0: from the first */
     size_t n_read;
     char last[64];
     bool has_more;
@@ -97,7 +97,8 @@ static bool is_wanted(const struct walk *walk, const char *state)
 
     if (!walk->states && !walk->live_states)
         return true;
-    return (task >= 0 && walk->states & 1u << task) || (live >= 0 && walk->live_states & 1u << live);
+    return (task >= 0 && walk->states & 1u << task) ||
+           (live >= 0 && walk->live_states & 1u << live);
 }
 
 /* Shows a task, with its last attempt or NULL; false when the page is full. */
@@ -150,10 +151,9 @@ static int walk_attempt(const void *row, void *arg)
     uint32_t group = (uint32_t)attempt->grp, index = (uint32_t)attempt->idx;
 
     walk->n_read++;
-    walk->after = (struct attempt_key){ .job = attempt->job,
-                                        .group = group,
-                                        .index = index,
-                                        .number = (uint32_t)attempt->number };
+    walk->after = (struct attempt_key){
+        .job = attempt->job, .group = group, .index = index, .number = (uint32_t)attempt->number
+    };
     if (group >= walk->job.spec->n_groups)
         return 0;
     if (!show_up_to(walk, group, index) || !show_one(walk, group, index, attempt))
@@ -174,15 +174,15 @@ static int tasks_read(struct call *call, struct reader *reader, struct err *err)
     do {
         walk->n_read = 0;
         if (r >= 0)
-            r = reader_last_attempts(reader, walk->job.id, &walk->after, READER_ROWS_MAX,
-                                     walk_attempt, walk, err);
+            r = reader_last_attempts(reader, walk->job.id, walk->after.number ? &walk->after : NULL,
+                                     READER_ROWS_MAX, walk_attempt, walk, err);
     } while (r >= 0 && !walk->has_more && walk->n_read == READER_ROWS_MAX);
     if (r < 0)
         return r;
     if (!walk->has_more)
         show_up_to(walk, UINT32_MAX, 0);
-    call->answer = cursor_answer(&walk->cursor, TAKE(walk->items),
-                                 walk->has_more ? walk->last : "", call->revision);
+    call->answer = cursor_answer(&walk->cursor, TAKE(walk->items), walk->has_more ? walk->last : "",
+                                 call->revision);
     return 0;
 }
 
@@ -355,8 +355,7 @@ static int timeline_read(struct call *call, struct reader *reader, struct err *e
     if (r < 0 || call->problem.code)
         return r;
     attempts->has_task = task != NULL;
-    if (task &&
-        !call_job_task(call, attempts->job.spec, task, &attempts->group, &attempts->index))
+    if (task && !call_job_task(call, attempts->job.spec, task, &attempts->group, &attempts->index))
         return 0;
     attempts->items = json_array();
     attempts->after = (struct attempt_key){ .job = attempts->job.id,

@@ -20,7 +20,7 @@ struct route {
     enum right right;                       /* RIGHT_NONE: no token is asked for */
     const char *about;                      /* one line */
     const char *queries[ROUTE_QUERIES_MAX]; /* the query parameters it takes */
-    const char *body;                       /* what a body is, for the document; NULL: none is taken */
+    const char *body; /* what a body is, for the document; NULL: none is taken */
     bool takes_yaml;
 };
 

@@ -74,7 +74,7 @@ json_t *show_attempt(const struct row_attempt *row, const struct job_spec *spec)
 static enum task_state task_state_of(const struct show_task *task)
 {
     static const enum task_state after[THEN_COUNT] = {
-        [THEN_NONE] = TASK_PENDING,       [THEN_AGAIN] = TASK_PENDING,
+        [THEN_NONE] = TASK_PENDING,        [THEN_AGAIN] = TASK_PENDING,
         [THEN_SUCCEEDED] = TASK_SUCCEEDED, [THEN_FAILED] = TASK_FAILED,
         [THEN_CANCELLED] = TASK_CANCELLED,
     };

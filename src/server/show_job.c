@@ -108,8 +108,8 @@ json_t *show_reasons(const struct row_job *row, const struct verdicts *verdicts)
     }
     if (!n)
         json_array_append_new(
-            list, show_plain_reason(row->is_held ? WAIT_HELD : WAIT_NOT_YET_CONSIDERED,
-                                    row->n_pending));
+            list,
+            show_plain_reason(row->is_held ? WAIT_HELD : WAIT_NOT_YET_CONSIDERED, row->n_pending));
     return list;
 }
 

@@ -13,8 +13,8 @@ static void show_part(json_t *object, const json_t *spec, const char *key)
 
 json_t *show_queue(const struct row_queue *row)
 {
-    static const char *const keys[] = { "weight", "priority",  "deserved",
-                                        "guarantee", "cap", "reclaimable" };
+    static const char *const keys[] = { "weight",    "priority", "deserved",
+                                        "guarantee", "cap",      "reclaimable" };
     json_t *object = json_object(), *spec = show_read_object(row->spec);
 
     show_text(object, "name", row->name);

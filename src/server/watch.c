@@ -9,7 +9,7 @@
 /* The event numbered first + i; each holds its batch. */
 struct held {
     struct batch *batch;
-    const struct batch_event *event;
+    struct watch_event shown;
 };
 
 struct wait {
@@ -45,6 +45,7 @@ static void let_go(struct held *held)
 {
     if (held->batch)
         batch_unref(held->batch);
+    mem_free(held->shown.ns);
     *held = (struct held){ 0 };
 }
 
@@ -86,14 +87,29 @@ static void note_job(struct watch *watch, const struct batch_event *event)
     }
 }
 
+/* The number of the job that an event is about; 0 if none. */
+static uint64_t job_of(const struct batch_event *event)
+{
+    if (event->kind == ROW_JOB)
+        return event->row.job->id;
+    if (event->kind == ROW_TASK)
+        return event->row.task->job;
+    return event->kind == ROW_ATTEMPT ? event->row.attempt->job : 0;
+}
+
 static void hold(struct watch *watch, struct batch *batch, const struct batch_event *event)
 {
     struct held *held = held_at(watch, event->rev);
+    uint64_t job = job_of(event);
 
     if (held->batch)
-        watch->first = held->event->rev + 1;
+        watch->first = held->shown.event->rev + 1;
     let_go(held);
-    *held = (struct held){ batch_ref(batch), event };
+    held->batch = batch_ref(batch);
+    held->shown = (struct watch_event){ event, job, NULL };
+    if (job)
+        held->shown.ns = text_copy(event->kind == ROW_JOB ? event->row.job->ns
+                                                          : map_get_int(&watch->namespaces, job));
 }
 
 /* Answers those that waited for a revision that has come by; they may wait again. */
@@ -121,9 +137,9 @@ void watch_batch(struct watch *watch, struct batch *batch)
         watch->first = batch->revision + 1;
     }
     for (size_t i = 0; i < batch->n_events; i++) {
-        note_job(watch, &batch->events[i]);
         if (!batch->is_base)
             hold(watch, batch, &batch->events[i]);
+        note_job(watch, &batch->events[i]);
     }
     watch->revision = batch->revision;
     tell_waits(watch);
@@ -151,11 +167,6 @@ void watch_when(struct watch *watch, uint64_t revision, loop_fn *fn, void *arg)
     watch->waits = wait;
 }
 
-const char *watch_namespace(const struct watch *watch, uint64_t job)
-{
-    return map_get_int(&watch->namespaces, job);
-}
-
 void watch_add(struct watch *watch, struct watcher *watcher)
 {
     watcher->next = watch->watchers;
@@ -175,14 +186,14 @@ void watch_remove(struct watcher *watcher)
     watcher->at = NULL;
 }
 
-int watch_next(const struct watch *watch, uint64_t after, const struct batch_event **out)
+int watch_next(const struct watch *watch, uint64_t after, const struct watch_event **out)
 {
     const struct held *held = &watch->held[(after + 1) % WATCH_EVENTS_MAX];
 
     if (after >= watch->revision)
         return 1;
-    if (after + 1 < watch->first || !held->event || held->event->rev != after + 1)
+    if (after + 1 < watch->first || !held->batch || held->shown.event->rev != after + 1)
         return 2;
-    *out = held->event;
+    *out = &held->shown;
     return 0;
 }

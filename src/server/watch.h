@@ -26,8 +26,12 @@ void watch_batch(struct watch *watch, struct batch *batch);
 uint64_t watch_revision(const struct watch *watch);
 /** Calls fn(arg) once a revision has come by: at once if it has. */
 void watch_when(struct watch *watch, uint64_t revision, loop_fn *fn, void *arg);
-/** The namespace of a live job, or NULL. */
-const char *watch_namespace(const struct watch *watch, uint64_t job);
+/* An event in memory. */
+struct watch_event {
+    const struct batch_event *event;
+    uint64_t job; /* that it is about; 0: none */
+    char *ns;     /* that job's namespace; NULL if not known */
+};
 
 /* A reader of events: what it has sent is its place. */
 struct watcher {
@@ -45,6 +49,6 @@ void watch_remove(struct watcher *watcher);
  * Returns  0 and *out, borrowed until the loop goes on; 1 none yet; 2 it is not in memory: read
  *          the store
  */
-int watch_next(const struct watch *watch, uint64_t after, const struct batch_event **out);
+int watch_next(const struct watch *watch, uint64_t after, const struct watch_event **out);
 
 #endif
