@@ -77,13 +77,13 @@ static void count(struct call *call, int status)
               call->who.name, "id", call->id, NULL);
 }
 
-static void set_number(struct call *call, const char *name, const char *fmt, uint64_t number)
+static void set_number(struct call *call, const char *name, const char *quote, uint64_t number)
 {
     char text[32];
 
     if (!number)
         return;
-    snprintf(text, sizeof(text), fmt, (unsigned long long)number);
+    snprintf(text, sizeof(text), "%s%llu%s", quote, (unsigned long long)number, quote);
     http_set_header(call->request, name, text);
 }
 
@@ -93,8 +93,8 @@ static void set_headers(struct call *call, const char *type)
     if (type)
         http_set_header(call->request, "Content-Type", type);
     http_set_header(call->request, "Cache-Control", "no-store");
-    set_number(call, "Berth-Revision", "%llu", call->revision);
-    set_number(call, "ETag", "\"%llu\"", call->etag);
+    set_number(call, "Berth-Revision", "", call->revision);
+    set_number(call, "ETag", "\"", call->etag);
 }
 
 void call_end_bytes(struct call *call, int status, const char *type, const void *bytes, size_t n)

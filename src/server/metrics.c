@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "server/call.h"
 #include "server/routes.h"
+#include "server/version.h"
 
 static void describe(struct str *out, const char *name, const char *type, const char *help)
 {
@@ -106,7 +107,7 @@ void metrics_write(struct server *server, struct str *out)
     char why[240];
 
     describe(out, "berth_info", "gauge", "Always 1; the label says the version.");
-    str_addf(out, "berth_info{version=\"%s\"} 1\n", BERTH_VERSION);
+    str_addf(out, "berth_info{version=\"%s\"} 1\n", server_version);
     describe(out, "berth_start_time_seconds", "gauge", "When the server started, since 1970.");
     str_addf(out, "berth_start_time_seconds %" PRId64 "\n", server->begun_at / 1000);
     gauge(out, "berth_revision", "The ledger's revision.", watch_revision(server->watch));

@@ -5,6 +5,7 @@
 #include "server/call.h"
 #include "server/routes.h"
 #include "server/show.h"
+#include "server/version.h"
 
 static json_t *text_schema(void)
 {
@@ -168,7 +169,7 @@ void on_openapi(struct call *call)
     json_t *token = json_object();
 
     show_text(info, "title", "Berth");
-    show_text(info, "version", BERTH_VERSION);
+    show_text(info, "version", server_version);
     show_set(token, "token", json_array());
     json_array_append_new(security, token);
     show_text(document, "openapi", "3.1.0");

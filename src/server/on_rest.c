@@ -5,6 +5,7 @@
 #include "server/log_lines.h"
 #include "server/routes.h"
 #include "server/show.h"
+#include "server/version.h"
 
 void on_limits(struct call *call)
 {
@@ -34,7 +35,7 @@ void on_version(struct call *call)
 
     json_array_append_new(api, json_string("v1"));
     call->answer = json_object();
-    show_text(call->answer, "version", BERTH_VERSION);
+    show_text(call->answer, "version", server_version);
     show_set(call->answer, "api", api);
     show_text(call->answer, "incarnation", ledger_incarnation(call->server->ledger));
     call_end(call);

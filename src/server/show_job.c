@@ -2,6 +2,7 @@
 #include "server/show.h"
 
 #include "base/name.h"
+#include "base/quantity.h"
 #include "server/cycle.h"
 
 static json_t *show_counts(const struct row_job *row)
