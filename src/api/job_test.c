@@ -147,8 +147,9 @@ static const struct {
       "3:14 /labels/a~1b: must be text, not a number: put it in quotes" },
     { "JSON, 2^63", "{\"image\": \"oci:/i\",\n \"priority\": 9223372036854775808}",
       "2:2 /priority: the number is too large" },
-    { "JSON, 1e400", "{\"resources\": {\"cpu\": 1e400}}",
-      "1:16 /resources/cpu: the number is too large" },
+    { "JSON, 1e400", "{\"image\": 1,\n\"resources\": {\"cpu\": 1e400, \"a\": 1e400}}",
+      "2:15 /resources/cpu: the number is too large\n2:29 /resources/a: the number is too large\n"
+      "1:2 /image: must be text, not a number: put it in quotes" },
     { "JSON, a key twice", "{\"name\": \"a\",\n \"name\": \"b\"}",
       "2:7 : not JSON: line 2, column 7: duplicate object key near '\"name\"'" },
     { "JSON, NaN", "{\"priority\": NaN}",

@@ -68,6 +68,7 @@ static const struct {
       "--name?\n3:14 \"y\" is not a flag" },
     { "Windows", "#!/bin/sh\r\necho\r\n",
       "1:1 the script has Windows line ends (CR LF); convert it" },
+    { "not a script", "\n\n", "1:1 a script begins with #! and the shell that runs it" },
     { "no shell", "#!\necho\n", "1:1 the first line names no shell, such as #!/bin/sh" },
     { "not a shell", "#!/usr/bin/python3\nprint(1)\n",
       "1:1 only scripts for a shell can be submitted as text; let a shell script start the "
