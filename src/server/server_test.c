@@ -1,8 +1,6 @@
 #include "server/serving.h"
 
-#include <errno.h>
-
-static const char job[] = "{\"name\":\"a\",\"resources\":{\"cpu\":1}}";
+static const char job[] = "{\"name\":\"a\",\"image\":\"oci:/i\",\"resources\":{\"cpu\":1}}";
 
 TEST(a_server_starts_answers_and_leaves_nothing)
 {
@@ -10,10 +8,11 @@ TEST(a_server_starts_answers_and_leaves_nothing)
     struct serving s;
 
     serving_start(&s);
-    CHECK_EQ(serving_ask_as(&s, NULL, "GET /healthz", "", NULL), 200);
-    CHECK_EQ(serving_ask_as(&s, NULL, "GET /v1/version", "", NULL), 200);
+    SERVING_EXPECT_AS(&s, NULL, 200, "GET /healthz", "", NULL);
+    SERVING_EXPECT_AS(&s, NULL, 200, "GET /readyz", "", NULL);
+    SERVING_EXPECT_AS(&s, NULL, 200, "GET /v1/version", "", NULL);
     CHECK_TEXT(serving_get(&s, "api.0"), "v1");
-    CHECK_EQ(serving_ask(&s, "POST /v1/jobs", "", job), 201);
+    SERVING_EXPECT(&s, 201, "POST /v1/jobs", "", job);
     CHECK_TEXT(serving_get(&s, "state"), "pending");
     serving_stop(&s);
     CHECK_EQ(test_count_fds(), n_fds);

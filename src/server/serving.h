@@ -112,6 +112,18 @@ static inline int serving_ask(struct serving *s, const char *request, const char
     return serving_ask_as(s, s->token, request, headers, body);
 }
 
+/** Asks with a token, and the status must be this; prints the answer otherwise. */
+#define SERVING_EXPECT_AS(at, token_, want, request, headers, text)                                \
+    do {                                                                                           \
+        if (serving_ask_as((at), (token_), (request), (headers), (text)) != (want))                \
+            print_error("%s\n%s%s\n", (request), str_text(&(at)->answer.head),                     \
+                        str_text(&(at)->answer.body));                                             \
+        CHECK_EQ((at)->answer.status, (want));                                                     \
+    } while (0)
+/** The same as the admin. */
+#define SERVING_EXPECT(at, want, request, headers, text)                                           \
+    SERVING_EXPECT_AS((at), (at)->token, (want), (request), (headers), (text))
+
 /** The last answer's body; yours to json_decref. */
 static inline json_t *serving_body(struct serving *s)
 {
