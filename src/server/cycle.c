@@ -179,6 +179,16 @@ static void apply_all(struct cycle *cycle, const struct feed_deltas *deltas)
     }
 }
 
+/* Whether deltas could change what is decided. What the engine remembers for itself could not:
+ * a memo that comes back would else bring about the next. */
+static bool is_news(const struct feed_deltas *deltas)
+{
+    VEC_EACH (delta, deltas)
+        if (delta->kind != BERTH_MEMO)
+            return true;
+    return false;
+}
+
 static void take_batch(struct cycle *cycle, const struct batch *batch)
 {
     CLEANUP(arena_fini) struct arena arena = { 0 };
@@ -190,10 +200,9 @@ static void take_batch(struct cycle *cycle, const struct batch *batch)
         return;
     }
     feed_batch(cycle->feed, batch, &arena, &deltas);
-    if (deltas.n) {
+    if (deltas.n)
         apply_all(cycle, &deltas);
-        cycle->is_dirty = true;
-    }
+    cycle->is_dirty = cycle->is_dirty || is_news(&deltas);
     VEC_FINI(&deltas);
     cycle->is_fed = true;
     cycle->revision = batch->revision;

@@ -170,18 +170,29 @@ static inline uint64_t scene_take_lease(struct scene *scene)
     return fence;
 }
 
+/** A look at what the store holds; to be ended by reader_close. */
+static inline struct reader *scene_read(struct scene *scene)
+{
+    struct reader *reader = NULL;
+    struct err err = { 0 };
+    uint64_t revision;
+
+    CHECK_OK(reader_open(scene->ledger, &reader, &err), &err);
+    CHECK_OK(reader_begin(reader, &revision, &err), &err);
+    return reader;
+}
+
 /** Binds task 0 of a job's first group; whether the ledger took it. */
 static inline bool scene_bind(struct scene *scene, uint64_t fence, uint64_t job, uint32_t number,
                               const char *node)
 {
     struct op *op = op_new(OP_BIND, NULL, NULL);
-    struct reader *reader = NULL;
+    struct reader *reader = scene_read(scene);
     struct row_node *row = NULL;
     struct row_job *of = NULL;
     struct err err = { 0 };
     bool is_taken;
 
-    CHECK_OK(reader_open(scene->ledger, &reader, &err), &err);
     CHECK_OK(reader_node(reader, node, &row, &err), &err);
     CHECK_OK(reader_job(reader, job, &of, &err), &err);
     op->bind.job = job;
@@ -204,11 +215,10 @@ static inline bool scene_bind(struct scene *scene, uint64_t fence, uint64_t job,
 /** The job as the store has it; yours to row_free. */
 static inline struct row_job *scene_job(struct scene *scene, uint64_t job)
 {
-    struct reader *reader = NULL;
+    struct reader *reader = scene_read(scene);
     struct row_job *row = NULL;
     struct err err = { 0 };
 
-    CHECK_OK(reader_open(scene->ledger, &reader, &err), &err);
     CHECK_OK(reader_job(reader, job, &row, &err), &err);
     reader_close(reader);
     return row;
@@ -334,6 +344,10 @@ static inline int agent_register_with(struct agent *agent, const char *boot, con
     json_t *answer;
     int status = agent_post(agent, "/v1/worker/register", body, &answer);
 
+    while (status == 503) { /* the server is starting: come again */
+        json_decref(answer);
+        status = agent_post(agent, "/v1/worker/register", body, &answer);
+    }
     mem_free(body);
     if (status == 200)
         agent->generation = (uint64_t)json_integer_value(json_object_get(answer, "generation"));

@@ -354,6 +354,21 @@ static int64_t watched(const struct steward *steward, int64_t now_ms)
     return gap_ms <= WATCH_MOST_BEATS * steward->options.beat_ms ? gap_ms : 0;
 }
 
+/* What must be read, at one revision. */
+static int read_all(struct steward *steward, int64_t now_ms, int64_t watched_ms, struct err *err)
+{
+    uint64_t revision;
+    int r = reader_begin(steward->reader, &revision, err);
+
+    if (r < 0)
+        return r;
+    r = look_at_lease(steward, now_ms, err);
+    if (r == 0)
+        r = look_at_nodes(steward, watched_ms, err);
+    reader_end(steward->reader);
+    return r;
+}
+
 int steward_step(struct steward *steward, struct err *err)
 {
     int64_t now_ms = clock_boot_ms(steward->options.clock), watched_ms;
@@ -369,9 +384,7 @@ int steward_step(struct steward *steward, struct err *err)
         r = reader_open(steward->options.ledger, &steward->reader, err);
     if (r < 0)
         return r;
-    r = look_at_lease(steward, now_ms, err);
-    if (r == 0)
-        r = look_at_nodes(steward, watched_ms, err);
+    r = read_all(steward, now_ms, watched_ms, err);
     if (r == 0)
         look_at_retention(steward, now_ms);
     return r;
