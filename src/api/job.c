@@ -171,7 +171,7 @@ int job_spec_from_text(const char *path, const char *text, size_t n, struct job_
     char name[NAME_MAX_BYTES + 1];
     int r = job_object_from_text(path, text, n, &object, problem);
 
-    if (r < 0)
+    if (!object)
         return r;
     job_name_of_path(path, name);
     r = job_spec_from_json(object, name, out, problem);

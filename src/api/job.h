@@ -138,7 +138,8 @@ MUST_CHECK int job_spec_from_text(const char *path, const char *text, size_t n,
  * Reads a file's text to an object without checking it as a job: JSON, YAML, or a script with
  * #BERTH lines (its text begins with "#!").
  *
- * Returns  0 and *out, yours to json_decref; -EINVAL
+ * Returns  0 and *out, yours to json_decref; -EINVAL (and *out where the only faults are numbers
+ *          too large to hold: check it as well, then all faults are known)
  */
 MUST_CHECK int job_object_from_text(const char *path, const char *text, size_t n, json_t **out,
                                     struct problem *problem);

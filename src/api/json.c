@@ -34,11 +34,68 @@ static size_t depth_of(const char *text, size_t n)
     return most;
 }
 
+static bool is_of_number(char c)
+{
+    return (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.' || c == 'e' || c == 'E';
+}
+
+/* Puts the number that ends at the offset into quotes, so that reading can go on. */
+static void quote_number(struct str *text, size_t end)
+{
+    CLEANUP(str_fini) struct str whole = { 0 };
+    size_t start = end;
+
+    while (start > 0 && is_of_number(text->data[start - 1]))
+        start--;
+    str_add_bytes(&whole, text->data, start);
+    str_add_char(&whole, '"');
+    str_add_bytes(&whole, text->data + start, end - start);
+    str_add_char(&whole, '"');
+    str_add_bytes(&whole, text->data + end, text->len - end);
+    str_fini(text);
+    *text = (struct str){ 0 };
+    str_add_bytes(text, whole.data, whole.len);
+}
+
+static int refuse_syntax(const json_error_t *error, struct problem *problem)
+{
+    size_t i = problem->n_fields;
+
+    problem_add(problem, PROBLEM_BAD_REQUEST, "", "not JSON: line %d, column %d: %s", error->line,
+                error->column, error->text);
+    if (i < PROBLEM_FIELDS_MAX) {
+        problem->fields[i].line = error->line;
+        problem->fields[i].column = error->column;
+    }
+    return -EINVAL;
+}
+
+/* Reads once more with each number that is too large made a text, and notes where it stands. */
+static int read_large_numbers(const char *text, size_t n, json_error_t *error, json_t **out,
+                              struct problem *problem)
+{
+    CLEANUP(str_fini) struct str copy = { 0 };
+    json_t *value = NULL;
+
+    str_add_bytes(&copy, text, n);
+    for (int i = 0; i < PROBLEM_FIELDS_MAX && !value; i++) {
+        char pointer[JSON_POINTER_SIZE];
+        if (json_error_code(error) != json_error_numeric_overflow)
+            return refuse_syntax(error, problem);
+        json_pointer_at(copy.data, copy.len, (size_t)error->position, pointer);
+        problem_add(problem, PROBLEM_INVALID_FIELD, pointer, "the number is too large");
+        quote_number(&copy, (size_t)error->position);
+        value = json_loadb(copy.data, copy.len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, error);
+    }
+    json_locate(text, n, problem);
+    *out = value;
+    return -EINVAL;
+}
+
 int json_read(const char *text, size_t n, size_t most, json_t **out, struct problem *problem)
 {
     json_error_t error;
     json_t *value;
-    struct problem_field *field = &problem->fields[0];
 
     if (n > most)
         return problem_set(problem, PROBLEM_TOO_LARGE, "%zu bytes, and at most %zu are read", n,
@@ -47,22 +104,12 @@ int json_read(const char *text, size_t n, size_t most, json_t **out, struct prob
         return problem_add(problem, PROBLEM_BAD_REQUEST, "", "nested more than %d deep",
                            JSON_DEPTH_MAX);
     value = json_loadb(text, n, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
-    if (value) {
-        *out = value;
-        return 0;
-    }
-    if (json_error_code(&error) == json_error_numeric_overflow) {
-        char pointer[JSON_POINTER_SIZE];
-        json_pointer_at(text, n, (size_t)error.position, pointer);
-        problem_add(problem, PROBLEM_INVALID_FIELD, pointer, "the number is too large");
-        json_locate(text, n, problem);
-        return -EINVAL;
-    }
-    problem_add(problem, PROBLEM_BAD_REQUEST, "", "not JSON: line %d, column %d: %s", error.line,
-                error.column, error.text);
-    field->line = error.line;
-    field->column = error.column;
-    return -EINVAL;
+    if (!value && json_error_code(&error) == json_error_numeric_overflow)
+        return read_large_numbers(text, n, &error, out, problem);
+    if (!value)
+        return refuse_syntax(&error, problem);
+    *out = value;
+    return 0;
 }
 
 struct json_at json_at_top(const json_t *value, struct problem *problem)
@@ -109,10 +156,14 @@ int json_refuse(const struct json_at *at, enum problem_code code, const char *fm
     char pointer[JSON_POINTER_SIZE];
     va_list args;
 
+    json_at_pointer(at, pointer);
+    for (size_t i = 0; i < problem_n_kept(at->problem); i++)
+        if (pointer[0] && strcmp(at->problem->fields[i].pointer, pointer) == 0)
+            return -EINVAL; /* the first fault is the true one */
+
     va_start(args, fmt);
     str_addv(&text, fmt, args);
     va_end(args);
-    json_at_pointer(at, pointer);
     return problem_add(at->problem, code, pointer, "%s", str_text(&text));
 }
 

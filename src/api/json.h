@@ -24,7 +24,8 @@ enum { JSON_DEPTH_MAX = 128, JSON_POINTER_SIZE = 200 };
  * @most     bytes; more is TOO_LARGE
  * @problem  { 0 }; gains BAD_REQUEST with line and column, or INVALID_FIELD with the pointer of
  *           a number that is too large to hold
- * Returns   0 and *out, yours to json_decref; -EINVAL
+ * Returns   0 and *out, yours to json_decref; -EINVAL, and *out as well where there was no other
+ *           fault than such numbers, which are texts in it, so that the rest can be checked too
  */
 MUST_CHECK int json_read(const char *text, size_t n, size_t most, json_t **out,
                          struct problem *problem);
@@ -52,7 +53,7 @@ struct json_at json_at_member(const struct json_at *up, const char *key);
 struct json_at json_at_item(const struct json_at *up, size_t index);
 /** Writes the pointer (RFC 6901), cut if it is longer. */
 void json_at_pointer(const struct json_at *at, char out[JSON_POINTER_SIZE]);
-/** Adds a faulty field at the value. Returns -EINVAL. */
+/** Adds a faulty field at the value, unless it has one. Returns -EINVAL. */
 int json_refuse(const struct json_at *at, enum problem_code code, const char *fmt, ...)
     FORMAT(3, 4);
 /** Says in words what a value is: "text", "a number". */

@@ -251,6 +251,8 @@ int script_read(const char *name, const char *text, size_t n, struct flags *flag
     int r;
 
     json_decref(whole);
+    if (!script_is(text, n))
+        return refuse(problem, 1, 1, "a script begins with #! and the shell that runs it");
     if (!is_text)
         return refuse(problem, 1, 1, "the script is not UTF-8 text");
     if (memchr(text, '\r', n))

@@ -118,51 +118,53 @@ static bool is_float(const char *text)
     return *text == '\0';
 }
 
-static int number_value(struct loader *l, const yaml_event_t *event, const char *text, int base,
-                        json_t **out)
+/* A number that cannot be held is noted and goes on as text. */
+static void keep_as_text(struct loader *l, const yaml_event_t *event, const char *text,
+                         const char *why, json_t **out)
 {
-    double real;
+    if (refuse(l, PROBLEM_INVALID_FIELD, &event->start_mark, why) < 0)
+        *out = json_string(text);
+}
 
-    if (base) {
-        long long value;
-        errno = 0;
-        value = strtoll(base == 10 ? text : text + 2, NULL, base);
-        if (errno)
-            return refuse(l, PROBLEM_INVALID_FIELD, &event->start_mark, "the number is too large");
-        *out = json_integer(value);
-        return 0;
-    }
-    real = strtod(text, NULL);
-    if (!isfinite(real))
-        return refuse(l, PROBLEM_INVALID_FIELD, &event->start_mark, "the number is too large");
-    *out = json_real(real);
-    return 0;
+static void number_value(struct loader *l, const yaml_event_t *event, const char *text, int base,
+                         json_t **out)
+{
+    double real = 0;
+    long long whole = 0;
+
+    errno = 0;
+    if (base)
+        whole = strtoll(base == 10 ? text : text + 2, NULL, base);
+    else
+        real = strtod(text, NULL);
+    if ((base && errno) || !isfinite(real))
+        keep_as_text(l, event, text, "the number is too large", out);
+    else
+        *out = base ? json_integer(whole) : json_real(real);
 }
 
 /* The core schema. */
-static int plain_value(struct loader *l, const yaml_event_t *event, const char *text, json_t **out)
+static void plain_value(struct loader *l, const yaml_event_t *event, const char *text, json_t **out)
 {
     const char *unsigned_text = text + (*text == '-' || *text == '+');
 
-    if (IS_ONE_OF(text, "", "~", "null", "Null", "NULL")) {
+    if (IS_ONE_OF(text, "", "~", "null", "Null", "NULL"))
         *out = json_null();
-    } else if (IS_ONE_OF(text, "true", "True", "TRUE")) {
+    else if (IS_ONE_OF(text, "true", "True", "TRUE"))
         *out = json_true();
-    } else if (IS_ONE_OF(text, "false", "False", "FALSE")) {
+    else if (IS_ONE_OF(text, "false", "False", "FALSE"))
         *out = json_false();
-    } else if (IS_ONE_OF(unsigned_text, ".inf", ".Inf", ".INF") ||
-               IS_ONE_OF(text, ".nan", ".NaN", ".NAN")) {
-        return refuse(l, PROBLEM_INVALID_FIELD, &event->start_mark, "must be a finite number");
-    } else if (is_int(text)) {
-        return number_value(l, event, text, 10, out);
-    } else if (based(text)) {
-        return number_value(l, event, text, based(text), out);
-    } else if (is_float(text)) {
-        return number_value(l, event, text, 0, out);
-    } else {
+    else if (IS_ONE_OF(unsigned_text, ".inf", ".Inf", ".INF") ||
+             IS_ONE_OF(text, ".nan", ".NaN", ".NAN"))
+        keep_as_text(l, event, text, "must be a finite number", out);
+    else if (is_int(text))
+        number_value(l, event, text, 10, out);
+    else if (based(text))
+        number_value(l, event, text, based(text), out);
+    else if (is_float(text))
+        number_value(l, event, text, 0, out);
+    else
         *out = json_string(text);
-    }
-    return 0;
 }
 
 /* Borrowed text without NUL, or NULL and refused. */
@@ -193,8 +195,9 @@ static int load_scalar(struct loader *l, const yaml_event_t *event, json_t **out
         return refuse(l, PROBLEM_INVALID_FIELD, &event->start_mark,
                       "has a tag; the only one that is read is !!str");
     if (!tag && event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE)
-        return plain_value(l, event, text, out);
-    *out = json_string(text);
+        plain_value(l, event, text, out);
+    else
+        *out = json_string(text);
     return 0;
 }
 
@@ -419,11 +422,11 @@ static int load(struct loader *l, json_t **out)
 
     if (r < 0)
         return r;
+    note(l, &event);
     if (event.type == YAML_STREAM_END_EVENT) {
         *out = json_null();
         return 0;
     }
-    note(l, &event);
     r = load_node(l, &event, 0, out);
     if (r < 0)
         return r;
@@ -466,7 +469,7 @@ int yaml_read(const char *text, size_t n, size_t most, json_t **out, struct prob
     r = load(&l, &value);
     if (r == 0)
         *out = value;
-    return r;
+    return problem->code ? -EINVAL : r;
 }
 
 void yaml_locate(const char *text, size_t n, struct problem *problem)

@@ -20,8 +20,9 @@ enum { YAML_VALUES_SPARE = 100000 };
  * Reads a YAML text of one document.
  *
  * @most     bytes; more is TOO_LARGE
- * @problem  { 0 }; gains the first fault, with line and column
- * Returns   0 and *out, yours to json_decref (null for an empty text); -EINVAL
+ * @problem  { 0 }; gains the faults, with line and column
+ * Returns   0 and *out, yours to json_decref (null for an empty text); -EINVAL, and *out as well
+ *           where the only faults are numbers that cannot be held, which are texts in it
  */
 MUST_CHECK int yaml_read(const char *text, size_t n, size_t most, json_t **out,
                          struct problem *problem);

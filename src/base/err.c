@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void set_text(struct err *err, int code, const char *fmt, va_list args)
+static FORMAT(3, 0) void set_text(struct err *err, int code, const char *fmt, va_list args)
 {
     assert(code < 0 && err->code == 0);
     err->code = code;

@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -15,7 +16,7 @@
 
 /* ---- A server that says what it was told to, byte by byte ---- */
 
-enum { REQUEST_MAX = 16 << 10 };
+enum { REQUEST_MAX = 16 << 10, CONNECTIONS_MAX = 15 };
 
 struct script {
     int fd;
@@ -46,27 +47,39 @@ static bool read_request(struct script *script, int fd)
     return true;
 }
 
-static void serve(struct script *script, int fd)
+/* Answers one request; false when the connection is over. */
+static bool serve(struct script *script, int fd)
 {
-    while (read_request(script, fd)) {
-        const char *answer = script->answers[atomic_fetch_add(&script->n_requests, 1)];
-        if (!answer || !*answer)
-            return;
-        if (file_write_all(fd, answer, strlen(answer)) < 0 || strstr(answer, "close\r\n"))
-            return;
-    }
+    const char *answer;
+
+    if (!read_request(script, fd))
+        return false;
+    answer = script->answers[atomic_fetch_add(&script->n_requests, 1)];
+    return answer && *answer && file_write_all(fd, answer, strlen(answer)) == 0 &&
+           !strstr(answer, "close\r\n");
 }
 
 static void *run_script(void *arg)
 {
     struct script *script = arg;
-    int fd;
+    struct pollfd fds[CONNECTIONS_MAX + 1] = { { .fd = script->fd, .events = POLLIN } };
+    nfds_t n = 1;
 
-    while ((fd = accept4(script->fd, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
-        atomic_fetch_add(&script->n_connections, 1);
-        serve(script, fd);
-        close(fd);
+    while (poll(fds, n, -1) > 0 && !(fds[0].revents & POLLHUP)) {
+        for (nfds_t i = 1; i < n; i++) {
+            if (!fds[i].revents || serve(script, fds[i].fd))
+                continue;
+            close(fds[i].fd);
+            fds[i--] = fds[--n];
+        }
+        if (fds[0].revents && n <= CONNECTIONS_MAX) {
+            fds[n++] = (struct pollfd){ .fd = accept4(script->fd, NULL, NULL, SOCK_CLOEXEC),
+                                        .events = POLLIN };
+            atomic_fetch_add(&script->n_connections, 1);
+        }
     }
+    while (n > 1)
+        close(fds[--n].fd);
     return NULL;
 }
 
@@ -84,7 +97,6 @@ static void script_begin(struct script *script, const char *const *answers)
     CHECK_EQ(pthread_create(&script->thread, NULL, run_script, script), 0);
 }
 
-/* Call it when the client is closed: the thread leaves its connection by that. */
 static void script_end(struct script *script)
 {
     shutdown(script->fd, SHUT_RDWR);
@@ -436,7 +448,9 @@ TEST(send_answers_each_on_the_loop)
     size_t n_fds = test_count_fds();
     struct script script;
     struct scene scene;
-    struct client_request request = { .method = "POST", .path = "/", .body = "x", .n_body = 1 };
+    struct client_request request = {
+        .method = "POST", .path = "/", .body = "x", .n_body = 1, .is_repeatable = true
+    };
 
     script_begin(&script, answers);
     scene_begin(&scene, &script);

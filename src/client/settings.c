@@ -170,20 +170,24 @@ static int level_read(struct level *level, enum client_origin origin, char *path
     return r < 0 ? r : check_level(level, err);
 }
 
-/* What the level says of a setting: of the context first; borrowed. */
+/* What the level says of a setting: of the context first, and of a token in either spelling only
+ * there, if the context has one; borrowed. */
 static const char *level_get(struct level *level, const char *context, int setting)
 {
-    const char *key = client_setting_names[setting].key, *value = NULL;
-    yaml_node_t *root;
+    yaml_document_t *document = &level->document;
+    bool is_token = setting == SETTING_TOKEN || setting == SETTING_TOKEN_FILE;
+    const char *key = client_setting_names[setting].key, *value;
+    yaml_node_t *root, *map;
 
     if (!level->is_there)
         return NULL;
-    root = yaml_document_get_root_node(&level->document);
-    if (context)
-        value = scalar(member(
-            &level->document,
-            member(&level->document, member(&level->document, root, "contexts"), context), key));
-    return value ? value : scalar(member(&level->document, root, key));
+    root = yaml_document_get_root_node(document);
+    map = context ? member(document, member(document, root, "contexts"), context) : NULL;
+    value = scalar(member(document, map, key));
+    if (value ||
+        (is_token && (member(document, map, "token") || member(document, map, "tokenFile"))))
+        return value;
+    return scalar(member(document, root, key));
 }
 
 /* Where a path in a file leads: "~/" is the home, a relative one starts at the file's folder. */

@@ -118,6 +118,7 @@ struct op_submit {
     char *key;    /* Idempotency-Key or NULL */
     char *digest; /* of the canonical spec; with key */
     struct job_spec *spec;
+    char *text;     /* the ledger's: the canonical spec, made when it is sent */
     uint64_t job;   /* out */
     bool is_replay; /* out: the key was known, the job is the first one's */
 };
@@ -265,6 +266,7 @@ struct op_lease {
     bool is_take;                   /* else raise; the holder is this server */
     uint64_t seen_fence, seen_beat; /* take: what stood still for its ttl */
     int64_t ttl_ms;
+    char *server;   /* the ledger's: who asks, set when it is sent */
     uint64_t fence; /* out, if it is ours now; 0 otherwise */
 };
 
@@ -305,7 +307,7 @@ struct op {
      * sender's again and op_free is its to call. */
     void (*done)(struct op *op, void *arg);
     void *arg;
-    struct op *next; /* the writer's */
+    struct op *next; /* the ledger's, until done() */
 };
 
 struct op *op_new(enum op_kind kind, void (*done)(struct op *op, void *arg), void *arg);
@@ -369,6 +371,8 @@ MUST_CHECK int reader_node_attempts(struct reader *reader, const char *node, row
                                     struct err *err);
 MUST_CHECK int reader_nodes(struct reader *reader, row_fn *fn, void *arg, struct err *err);
 MUST_CHECK int reader_queues(struct reader *reader, row_fn *fn, void *arg, struct err *err);
+/** What was memoed (struct row_memo). */
+MUST_CHECK int reader_memos(struct reader *reader, row_fn *fn, void *arg, struct err *err);
 MUST_CHECK int reader_tokens(struct reader *reader, row_fn *fn, void *arg, struct err *err);
 /**
  * Events (struct row_event) after a revision, in order.
@@ -378,14 +382,11 @@ MUST_CHECK int reader_tokens(struct reader *reader, row_fn *fn, void *arg, struc
 MUST_CHECK int reader_events(struct reader *reader, uint64_t after, size_t limit, uint64_t *oldest,
                              row_fn *fn, void *arg, struct err *err);
 /** The beats of all nodes: name, generation, beat (struct row_beat), for the steward. */
-struct row_beat {
-    const char *node;
-    uint64_t generation, beat;
-};
 MUST_CHECK int reader_beats(struct reader *reader, row_fn *fn, void *arg, struct err *err);
 MUST_CHECK int reader_lease(struct reader *reader, const char *name, struct row_lease **out,
                             struct err *err);
 
+/** Counts a row down, and frees it with the last. NULL is fine. Any thread. */
 void row_free(enum row_kind kind, void *row);
 
 #endif

@@ -31,8 +31,7 @@ struct launch {
     const char *memory_group;                  /* v1 or v2 */
     const char *cpu_group;                     /* v1 cpuacct or v2 */
 
-    const char *mount_data; /* options of the overlay that becomes the bundle's root; NULL: bind */
-    const char *mount_source; /* folder to bind as root where there is no overlay */
+    const char *mount_data; /* options of the overlay that becomes the bundle's root */
     const char *mount_at;
     const char *hide; /* a mount that the runtime must not see */
 

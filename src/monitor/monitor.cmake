@@ -15,7 +15,7 @@ file(GLOB monitor_headers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/monitor/*.h)
 add_custom_command(
     OUTPUT ${CMAKE_BINARY_DIR}/berth-monitor
     COMMAND ${monitor_cc} -std=c17 -D_GNU_SOURCE -Os -static -s -Wall -Wextra -Wshadow
-            -Wstrict-prototypes -Wmissing-prototypes -Wformat=2 -Werror
+            -Wstrict-prototypes -Wmissing-prototypes -Wformat=2 -Werror -I ${CMAKE_SOURCE_DIR}/src
             -o ${CMAKE_BINARY_DIR}/berth-monitor ${monitor_sources}
     DEPENDS ${monitor_sources} ${monitor_headers}
     VERBATIM)

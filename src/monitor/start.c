@@ -63,8 +63,6 @@ static bool mount_root(const struct launch *launch)
     static const char with_volatile[] = "volatile,";
     char data[4096];
 
-    if (!launch->mount_data)
-        return !mount(launch->mount_source, launch->mount_at, NULL, MS_BIND | MS_REC, NULL);
     if (snprintf(data, sizeof(data), "%s%s", with_volatile, launch->mount_data) >=
         (int)sizeof(data)) {
         errno = E2BIG;

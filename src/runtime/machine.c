@@ -17,7 +17,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "runtime/file.h"
+#include "base/file.h"
+#include "runtime/knob.h"
 #include "runtime/runtime.h"
 
 extern char **environ;
@@ -76,7 +77,7 @@ static void note_v2_controllers(struct machine *out)
 
     snprintf(path, sizeof(path), "%s/cgroup.controllers",
              out->controllers[CONTROLLER_UNIFIED].path);
-    if (!file_read_line(path, words, sizeof(words)))
+    if (!knob_read(path, words, sizeof(words)))
         return;
     for (char *word; (word = strsep(&rest, " "));) {
         for (int i = 0; i < CONTROLLER_SYSTEMD; i++) {
@@ -91,8 +92,9 @@ static void probe_groups(struct machine *out)
     CLEANUP(str_fini) struct str mounts = { 0 };
     bool has_v1 = false;
     char *rest, *line;
+    struct err err = { 0 };
 
-    if (file_read("/proc/self/mounts", 1 << 20, &mounts) < 0)
+    if (file_read(AT_FDCWD, "/proc/self/mounts", 1 << 20, &mounts, &err) < 0)
         return;
     rest = mounts.data;
     while ((line = strsep(&rest, "\n")) && *line) {
@@ -203,8 +205,8 @@ static void probe_oci_runtime(struct machine *out, enum runtime_kind kind)
     }
     if (run_program((const char *const[]){ runtime->path, "--version", NULL }, text,
                     sizeof(text)) != 0) {
-        snprintf(runtime->why_not, sizeof(runtime->why_not), "%s --version failed: %.80s",
-                 runtime->path, text);
+        snprintf(runtime->why_not, sizeof(runtime->why_not), "%s --version failed: %.80s", name,
+                 text);
         return;
     }
     read_version(text, runtime->version, sizeof(runtime->version));
@@ -227,8 +229,10 @@ static bool has_filesystem(const char *name)
 {
     CLEANUP(str_fini) struct str text = { 0 };
     CLEANUP(freep) char *word = text_format("\t%s\n", name);
+    struct err err = { 0 };
 
-    return file_read("/proc/filesystems", 65536, &text) == 0 && strstr(str_text(&text), word);
+    return file_read(AT_FDCWD, "/proc/filesystems", 65536, &text, &err) == 0 &&
+           strstr(str_text(&text), word);
 }
 
 static int64_t group_memory_limit(const struct machine *machine)
@@ -238,8 +242,8 @@ static int64_t group_memory_limit(const struct machine *machine)
 
     snprintf(path, sizeof(path), "%s/%s", machine->controllers[CONTROLLER_MEMORY].path,
              machine->cgroup_layout == CGROUP_V2 ? "memory.max" : "memory.limit_in_bytes");
-    if (!machine->controllers[CONTROLLER_MEMORY].path[0] ||
-        !file_read_line(path, text, sizeof(text)) || text_to_int(text, 1, INT64_MAX, &limit) < 0)
+    if (!machine->controllers[CONTROLLER_MEMORY].path[0] || !knob_read(path, text, sizeof(text)) ||
+        text_to_int(text, 1, INT64_MAX, &limit) < 0)
         return INT64_MAX;
     return limit;
 }
@@ -247,9 +251,10 @@ static int64_t group_memory_limit(const struct machine *machine)
 static int64_t machine_memory(void)
 {
     CLEANUP(str_fini) struct str text = { 0 };
+    struct err err = { 0 };
     const char *at;
 
-    if (file_read("/proc/meminfo", 65536, &text) < 0)
+    if (file_read(AT_FDCWD, "/proc/meminfo", 65536, &text, &err) < 0)
         return 0;
     at = strstr(str_text(&text), "MemTotal:");
     return at ? strtoll(at + strlen("MemTotal:"), NULL, 10) * 1024 : 0;
@@ -264,7 +269,7 @@ static void probe_kernel(struct machine *out)
         snprintf(out->kernel, sizeof(out->kernel), "%.64s", name.release);
         snprintf(out->hostname, sizeof(out->hostname), "%.64s", name.nodename);
     }
-    if (!file_read_line("/proc/sys/kernel/random/boot_id", out->boot_id, sizeof(out->boot_id)))
+    if (!knob_read("/proc/sys/kernel/random/boot_id", out->boot_id, sizeof(out->boot_id)))
         out->boot_id[0] = '\0';
     out->cpu_milli =
         sched_getaffinity(0, sizeof(cpus), &cpus) == 0 ? CPU_COUNT(&cpus) * 1000 : 1000;

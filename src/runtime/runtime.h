@@ -9,9 +9,9 @@
  * The attempt's folder, made by the caller, owned by this house but for `spec`:
  *
  *     spec       the caller's: what was delivered, fsynced before `ack`; never read here
- *     phase      one line a phase of the preparation: NAME begun|done|failed|undone MICROSECONDS
- *     note       what clean-up must know (boot id, id, runtime, node), before anything else is made
- *     launch     what the monitor must know: KEY=VALUE records, each ended by NUL
+ *     phase      one line a phase of the preparation that had work: NAME done|failed|undone MICROSECONDS
+ *     launch     what the monitor, and clean-up, must know: KEY=VALUE records, each ended by NUL; written
+ *                before anything outside of the folder is made
  *     bundle/    config.json, run/ (the runtime's own state), root/ (where the root is mounted)
  *     upper/ work/   the container's own layer of an overlay root
  *     sock       the monitor's socket while it lives
@@ -35,7 +35,6 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/states.h"
-#include "base/str.h"
 
 /* ---- What the machine offers ---- */
 
@@ -347,7 +346,8 @@ MUST_CHECK int runtime_sweep(struct runtime *runtime, bool (*is_known)(void *ctx
 
 /* What a container uses now. */
 struct sample {
-    int64_t memory_bytes, peak_memory_bytes;
+    int64_t memory_bytes,
+        peak_memory_bytes; /* 0 for a process without a limit: it has no group of memory */
     int64_t cpu_us;
     int64_t n_processes;
 };
@@ -366,7 +366,8 @@ struct log_piece {
 
 /**
  * Reads raw bytes of the logical log: CRI lines, offsets count on over all files, also deleted ones. No
- * log yet is an empty one.
+ * log yet is an empty one. base/cri.h turns them back into what the streams held; after a gap,
+ * cri_decoder_resync.
  *
  * @offset  where to begin; beyond the end gives none
  * Returns  0; a negative errno with the reason
@@ -374,26 +375,5 @@ struct log_piece {
  */
 MUST_CHECK int runtime_log_read(const char *folder, uint64_t offset, void *buf, size_t size,
                                 struct log_piece *out, struct err *err);
-
-enum log_stream { LOG_STDOUT, LOG_STDERR, LOG_NOTICE /* the monitor's own: stream "berth" */ };
-
-/* Turns CRI lines back into the bytes of each stream, exactly. { 0 } is the start of a line. */
-struct log_decoder {
-    struct str line;    /* an unfinished line */
-    bool is_resyncing;  /* drops up to the next line */
-    uint64_t n_skipped; /* lines that were no CRI lines: dropped */
-};
-void log_decoder_fini(struct log_decoder *decoder);
-/** After a gap, or when beginning in the middle: drops bytes up to the next line. */
-void log_decoder_resync(struct log_decoder *decoder);
-
-/**
- * @sink  is called for each line: its stream, the time as written, its exact bytes (with the newline
- *        where the program wrote one, NULs and all)
- */
-void log_decode(struct log_decoder *decoder, const void *bytes, size_t n,
-                void (*sink)(void *ctx, enum log_stream stream, const char *time, const char *data,
-                             size_t size),
-                void *ctx);
 
 #endif

@@ -9,7 +9,7 @@
 #ifndef SERVER_CYCLE_H
 #define SERVER_CYCLE_H
 
-#include <berth/engine.h>
+#include "berth/engine.h"
 
 #include "base/arena.h"
 #include "base/clock.h"
@@ -21,7 +21,7 @@ struct cycle;
 struct cycle_options {
     struct ledger *ledger;
     const struct clock *clock;         /* NULL: the machine's */
-    const struct berth_config *config; /* borrowed for cycle_open; NULL: profile berth */
+    const struct berth_config *config; /* borrowed, outlives the cycle; NULL: profile berth */
     uint64_t seed;
     uint64_t max_tasks; /* to place in one cycle; 0: 2,000 */
     int64_t pace_ms;    /* least time from one cycle's begin to the next; 0: 50 */
@@ -37,8 +37,8 @@ struct cycle_options {
 MUST_CHECK int cycle_open(const struct cycle_options *options, struct cycle **out, struct err *err);
 /** Starts the thread. */
 MUST_CHECK int cycle_start(struct cycle *cycle, struct err *err);
-/** Stops the thread (not amid a cycle); open questions are answered -ESHUTDOWN. After
- * ledger_close. */
+/** Stops the thread (not amid a cycle). After ledger_close, and after the loops that asked have
+ * stopped: what is not answered by then never is. */
 void cycle_close(struct cycle *cycle);
 
 /** From now on it decides with this fence; 0: it stops deciding. Any thread. */
@@ -66,11 +66,11 @@ struct cycle_question {
 
 /* All of it lives in the arena, until the callback returns. */
 struct cycle_answer {
-    int code;           /* 0; -ENOENT what was asked about is not live here; -EINVAL; -ESHUTDOWN */
-    struct err err;     /* with code below 0 */
-    uint64_t revision;  /* of what was asked */
-    struct arena arena; /* ended by the cycle */
-    struct berth_task_ref task;           /* explain: which one was explained */
+    int code;                   /* 0; -ENOENT what was asked about is not live here; -EINVAL */
+    struct err err;             /* with code below 0 */
+    uint64_t revision;          /* of what was asked */
+    struct arena arena;         /* ended by the cycle */
+    struct berth_task_ref task; /* explain: which one was explained */
     struct berth_explanation explanation; /* explain */
     const struct berth_verdict *verdicts; /* explain: of the job, as of the last cycle; plan: of
                                              what would wait */

@@ -32,7 +32,8 @@ struct nodes_options {
  * Adds its listener to the ledger; call before ledger_start, and before the loop runs.
  */
 MUST_CHECK int nodes_open(const struct nodes_options *options, struct nodes **out, struct err *err);
-/** Ends all streams and logs. On the node loop, or after it stopped; after ledger_close. */
+/** Ends all streams and logs. After ledger_close, and after the loop has stopped (not closed); every
+ * log was closed by its reader. */
 void nodes_close(struct nodes *nodes);
 
 /**

@@ -1,0 +1,645 @@
+/*
+ * Containers: from the preparation to nothing left, with each runtime that this machine has.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/test.h"
+#include "runtime/rig.h"
+
+#define COMMAND(...) ((const char *const[]){ __VA_ARGS__, NULL })
+
+enum { OUT, ERR, NOTICE };
+
+static const struct {
+    const char *name;
+    enum runtime_kind kind;
+} rows[] = {
+    { "process", RUNTIME_PROCESS },
+    { "crun", RUNTIME_CRUN },
+    { "runc", RUNTIME_RUNC },
+};
+
+/* Runs one body for each runtime, and holds what is there before against what is there after. */
+static void for_each_runtime(void (*body)(struct rig *, enum runtime_kind))
+{
+    struct rig rig;
+    struct leftovers before, after;
+    bool is_any = false;
+
+    rig_open(&rig);
+    ROW_EACH (c, rows) {
+        if (!rig.machine.runtimes[c->kind].is_usable) {
+            print_message("not with %s: %s\n", c->name, rig.machine.runtimes[c->kind].why_not);
+            continue;
+        }
+        is_any = true;
+        rig_count(&rig, &before);
+        body(&rig, c->kind);
+        rig_count(&rig, &after);
+        rig_check_same(&before, &after);
+    }
+    rig_close(&rig);
+    if (!is_any)
+        test_skip("no runtime is usable");
+}
+
+static void run_and_check_code(struct rig *rig, enum runtime_kind kind)
+{
+    struct attempt a;
+    CLEANUP(freep) char *out = NULL;
+    CLEANUP(freep) char *errors = NULL;
+
+    rig_attempt(rig, &a, kind, COMMAND("sh", "-c", "echo out; printf part; echo err >&2; exit 7"));
+    rig_run(rig, &a);
+    CHECK_EQ(a.ended.exit.code, 7);
+    CHECK_EQ(a.ended.exit.signal, 0);
+    CHECK(a.ended.exit.has_started);
+    CHECK(!a.ended.exit.is_oom);
+    CHECK(a.ended.exit.ended_boot_ms >= a.ended.exit.started_boot_ms);
+    CHECK(a.started.pid > 0);
+    out = rig_output(&a, OUT, NULL);
+    errors = rig_output(&a, ERR, NULL);
+    CHECK_TEXT(out, "out\npart");
+    CHECK_TEXT(errors, "err\n");
+    rig_clean(rig, &a);
+}
+
+TEST(container_exit_code_and_output)
+{
+    for_each_runtime(run_and_check_code);
+}
+
+static void see_environment(struct rig *rig, enum runtime_kind kind)
+{
+    struct attempt a;
+    CLEANUP(freep) char *out = NULL;
+
+    rig_attempt(rig, &a, kind,
+                COMMAND("sh", "-c", "echo \"$A|$B\"; pwd; echo $0; id -u; id -g", "an arg"));
+    a.container.env = COMMAND("A=1", "B=two\nlines", "PATH=/usr/bin:/bin");
+    a.container.work_dir = kind == RUNTIME_PROCESS ? "/usr" : "/bin";
+    a.container.user = "1234:5678";
+    rig_run(rig, &a);
+    out = rig_output(&a, OUT, NULL);
+    CHECK_TEXT(out, kind == RUNTIME_PROCESS ? "1|two\nlines\n/usr\nan arg\n1234\n5678\n"
+                                            : "1|two\nlines\n/bin\nan arg\n1234\n5678\n");
+    rig_clean(rig, &a);
+}
+
+TEST(container_environment_folder_and_user)
+{
+    for_each_runtime(see_environment);
+}
+
+static void fail_to_find(struct rig *rig, enum runtime_kind kind)
+{
+    struct attempt a;
+    enum detail detail = DETAIL_NONE;
+    struct err err = { 0 };
+    bool is_process = kind == RUNTIME_PROCESS;
+
+    rig_attempt(rig, &a, kind, COMMAND("no-such-command"));
+    if (is_process) {
+        rig_start(rig, &a);
+        rig_ended(&a);
+        CHECK(!a.ended.exit.has_started);
+        CHECK_EQ(a.ended.exit.detail, DETAIL_COMMAND_NOT_FOUND);
+    } else {
+        CHECK(runtime_prepare(rig->runtime, &a.container, NULL, &detail, &err) < 0);
+        CHECK_EQ(detail, DETAIL_COMMAND_NOT_FOUND);
+    }
+    rig_clean(rig, &a);
+}
+
+TEST(container_command_not_found)
+{
+    for_each_runtime(fail_to_find);
+}
+
+static void fail_to_execute(struct rig *rig, enum runtime_kind kind)
+{
+    struct attempt a;
+    enum detail detail = DETAIL_NONE;
+    struct err err = { 0 };
+
+    rig_attempt(rig, &a, kind, COMMAND(kind == RUNTIME_PROCESS ? "/etc/passwd" : "/bin"));
+    if (kind == RUNTIME_PROCESS) {
+        rig_start(rig, &a);
+        rig_ended(&a);
+        CHECK(!a.ended.exit.has_started);
+        CHECK_EQ(a.ended.exit.detail, DETAIL_COMMAND_NOT_EXECUTABLE);
+    } else {
+        CHECK(runtime_prepare(rig->runtime, &a.container, NULL, &detail, &err) < 0);
+        CHECK_EQ(detail, DETAIL_COMMAND_NOT_EXECUTABLE);
+    }
+    rig_clean(rig, &a);
+}
+
+TEST(container_command_not_executable)
+{
+    for_each_runtime(fail_to_execute);
+}
+
+static void leave_grandchildren(struct rig *rig, enum runtime_kind kind)
+{
+    struct attempt a;
+    struct leftovers left;
+
+    rig_attempt(rig, &a, kind,
+                COMMAND("sh", "-c", "(trap '' TERM; sleep 1000) & sh -c 'sleep 1000' & exit 3"));
+    rig_run(rig, &a);
+    CHECK_EQ(a.ended.exit.code, 3);
+    rig_clean(rig, &a);
+    rig_count(rig, &left);
+    CHECK_EQ(left.n_groups, 0);
+}
+
+TEST(container_grandchildren_end_with_it)
+{
+    for_each_runtime(leave_grandchildren);
+}
+
+static void ignore_term(struct rig *rig, enum runtime_kind kind)
+{
+    struct attempt a;
+    struct err err = { 0 };
+
+    rig_attempt(
+        rig, &a, kind,
+        COMMAND("sh", "-c", "trap 'echo again' TERM; echo ready; while :; do sleep 1; done"));
+    rig_start(rig, &a);
+    rig_started(&a);
+    rig_wait_output(&a, OUT, "ready");
+    CHECK_OK(watch_stop(a.watch, STOP_TERM, &err), &err);
+    rig_wait_output(&a, OUT, "again"); /* written after TERM, and logged */
+    CHECK_OK(watch_stop(a.watch, STOP_KILL, &err), &err);
+    rig_ended(&a);
+    CHECK_EQ(a.ended.exit.signal, SIGKILL);
+    CHECK(!a.ended.exit.is_oom);
+    rig_clean(rig, &a);
+}
+
+TEST(container_that_ignores_term_is_killed)
+{
+    for_each_runtime(ignore_term);
+}
+
+static void stop_with_grace(struct rig *rig, enum runtime_kind kind)
+{
+    struct attempt a;
+    struct err err = { 0 };
+
+    rig_attempt(rig, &a, kind,
+                COMMAND("sh", "-c", "trap '' TERM; echo ready; while :; do sleep 1000; done"));
+    a.container.grace_ms = 50;
+    rig_start(rig, &a);
+    rig_started(&a);
+    rig_wait_output(&a, OUT, "ready");
+    CHECK_OK(watch_stop(a.watch, STOP_GRACE, &err), &err);
+    rig_ended(&a);
+    CHECK_EQ(a.ended.exit.signal, SIGKILL);
+    rig_clean(rig, &a);
+}
+
+TEST(container_is_killed_when_its_grace_is_over)
+{
+    for_each_runtime(stop_with_grace);
+}
+
+static void end_by_term(struct rig *rig, enum runtime_kind kind)
+{
+    struct attempt a;
+    struct err err = { 0 };
+
+    rig_attempt(rig, &a, kind,
+                COMMAND("sh", "-c", "trap 'exit 9' TERM; echo ready; while :; do sleep 1; done"));
+    rig_start(rig, &a);
+    rig_started(&a);
+    rig_wait_output(&a, OUT, "ready");
+    CHECK_OK(watch_stop(a.watch, STOP_TERM, &err), &err);
+    rig_ended(&a);
+    CHECK_EQ(a.ended.exit.code, 9);
+    rig_clean(rig, &a);
+}
+
+TEST(container_ends_by_term)
+{
+    for_each_runtime(end_by_term);
+}
+
+static void close_output(struct rig *rig, enum runtime_kind kind)
+{
+    struct attempt a;
+    CLEANUP(closep) int fd = -1;
+    CLEANUP(freep) char *flag = NULL;
+    struct inspection inspection;
+    struct err err = { 0 };
+
+    rig_attempt(rig, &a, kind, COMMAND("sh", "-c", "exec >&- 2>&-; while :; do sleep 1; done"));
+    rig_start(rig, &a);
+    rig_started(&a);
+    CHECK_OK(runtime_inspect(rig->runtime, a.folder, &inspection, &err), &err);
+    CHECK_EQ(inspection.state, FOLDER_RUNNING);
+    CHECK_OK(watch_stop(a.watch, STOP_KILL, &err), &err);
+    rig_ended(&a);
+    CHECK_EQ(a.ended.exit.signal, SIGKILL);
+    rig_clean(rig, &a);
+}
+
+TEST(container_that_closes_its_output_lives_on)
+{
+    for_each_runtime(close_output);
+}
+
+static void kill_container(struct rig *rig, enum runtime_kind kind)
+{
+    struct attempt a;
+
+    rig_attempt(rig, &a, kind, COMMAND("sleep", "1000"));
+    rig_start(rig, &a);
+    rig_started(&a);
+    CHECK_EQ(kill(a.started.pid, SIGKILL), 0);
+    rig_ended(&a);
+    CHECK_EQ(a.ended.exit.signal, SIGKILL);
+    CHECK(!a.ended.exit.is_oom);
+    rig_clean(rig, &a);
+}
+
+TEST(container_killed_from_outside)
+{
+    for_each_runtime(kill_container);
+}
+
+/* The monitor's pid: who listens at the folder's socket. */
+static pid_t find_monitor(struct attempt *a)
+{
+    struct ucred peer = { 0 };
+    socklen_t size = sizeof(peer);
+    struct watch *watch = NULL;
+    struct err err = { 0 };
+
+    CHECK_OK(watch_open(NULL, a->folder, &watch, &err), &err);
+    CHECK_EQ(getsockopt(watch_fd(watch), SOL_SOCKET, SO_PEERCRED, &peer, &size), 0);
+    watch_free(watch);
+    CHECK(peer.pid > 1);
+    return peer.pid;
+}
+
+static void kill_monitor(struct rig *rig, enum runtime_kind kind)
+{
+    struct attempt a;
+    struct watch_event event;
+    struct inspection inspection;
+    struct err err = { 0 };
+    pid_t monitor;
+
+    rig_attempt(rig, &a, kind, COMMAND("sh", "-c", "sleep 1000 & sleep 1000"));
+    rig_start(rig, &a);
+    rig_started(&a);
+    monitor = find_monitor(&a);
+    CHECK_EQ(kill(monitor, SIGKILL), 0);
+    rig_event(&a, &event);
+    CHECK_EQ(event.kind, WATCH_LOST);
+    watch_free(TAKE(a.watch));
+    CHECK_OK(runtime_inspect(rig->runtime, a.folder, &inspection, &err), &err);
+    CHECK(inspection.state == FOLDER_ORPHANED || inspection.state == FOLDER_GONE);
+    rig_clean(rig, &a);
+    rig_wait_gone(a.started.pid);
+    CHECK_OK(runtime_inspect(rig->runtime, a.folder, &inspection, &err), &err);
+    CHECK_EQ(inspection.state, FOLDER_FRESH);
+}
+
+TEST(container_of_a_killed_monitor_is_cleaned)
+{
+    prctl(PR_SET_CHILD_SUBREAPER, 1); /* so that what it leaves is not reaped by a stranger later */
+    for_each_runtime(kill_monitor);
+}
+
+static void adopt(struct rig *rig, enum runtime_kind kind)
+{
+    struct attempt a;
+    struct inspection inspection;
+    struct err err = { 0 };
+    struct watch *first;
+
+    rig_attempt(rig, &a, kind, COMMAND("sleep", "1000"));
+    rig_start(rig, &a);
+    rig_started(&a);
+    first = TAKE(a.watch); /* as if that agent had died: its connection is not read any more */
+    CHECK_OK(runtime_inspect(rig->runtime, a.folder, &inspection, &err), &err);
+    CHECK_EQ(inspection.state, FOLDER_RUNNING);
+    CHECK_OK(watch_open(rig->runtime, a.folder, &a.watch, &err), &err);
+    {
+        pid_t pid = a.started.pid;
+        rig_started(&a);
+        CHECK_EQ(a.started.pid, pid);
+    }
+    CHECK_OK(watch_stop(a.watch, STOP_KILL, &err), &err);
+    rig_ended(&a);
+    CHECK_EQ(a.ended.exit.signal, SIGKILL);
+    CHECK_OK(runtime_inspect(rig->runtime, a.folder, &inspection, &err), &err);
+    CHECK_EQ(inspection.state, FOLDER_ENDED);
+    CHECK_EQ(inspection.exit.signal, SIGKILL);
+    a.watch = first;
+    rig_ended(&a); /* reaps the monitor */
+    rig_clean(rig, &a);
+}
+
+TEST(container_is_adopted)
+{
+    for_each_runtime(adopt);
+}
+
+static void clean_running(struct rig *rig, enum runtime_kind kind)
+{
+    struct attempt a;
+
+    rig_attempt(rig, &a, kind, COMMAND("sh", "-c", "trap '' TERM; sleep 1000"));
+    rig_start(rig, &a);
+    rig_started(&a);
+    {
+        struct err err = { 0 };
+        CHECK_OK(runtime_clean(rig->runtime, a.folder, &err), &err);
+    }
+    rig_ended(&a);
+    CHECK_EQ(a.ended.exit.signal, SIGKILL);
+    rig_clean(rig, &a);
+}
+
+TEST(container_that_runs_is_ended_by_clean)
+{
+    for_each_runtime(clean_running);
+}
+
+static void run_out_of_memory(struct rig *rig, enum runtime_kind kind)
+{
+    struct attempt a;
+
+    if (!rig->machine.controllers[CONTROLLER_MEMORY].is_writable)
+        test_skip("there are no memory groups");
+    rig_attempt(rig, &a, kind,
+                COMMAND("sh", "-c", "exec dd if=/dev/zero of=/dev/null bs=256M count=4"));
+    a.container.memory_bytes = 32 << 20;
+    rig_run(rig, &a);
+    CHECK(a.ended.exit.is_oom);
+    CHECK(a.ended.exit.oom_kills >= 1);
+    CHECK(a.ended.exit.peak_memory_bytes > 16 << 20);
+    CHECK(a.ended.exit.peak_memory_bytes <= 32 << 20);
+    rig_clean(rig, &a);
+}
+
+TEST(container_out_of_memory)
+{
+    for_each_runtime(run_out_of_memory);
+}
+
+static void survive_child_oom(struct rig *rig, enum runtime_kind kind)
+{
+    struct attempt a;
+    CLEANUP(freep) char *out = NULL;
+
+    rig_attempt(rig, &a, kind,
+                COMMAND("sh", "-c", "dd if=/dev/zero of=/dev/null bs=256M count=4; echo child $?"));
+    a.container.memory_bytes = 32 << 20;
+    rig_run(rig, &a);
+    out = rig_output(&a, OUT, NULL);
+    CHECK_TEXT(out, "child 137\n");
+    CHECK_EQ(a.ended.exit.code, 0);
+    CHECK(!a.ended.exit.is_oom);
+    CHECK_EQ(a.ended.exit.oom_kills, 1);
+    rig_clean(rig, &a);
+}
+
+TEST(container_whose_child_ran_out_of_memory_goes_on)
+{
+    for_each_runtime(survive_child_oom);
+}
+
+static void write_binary(struct rig *rig, enum runtime_kind kind)
+{
+    struct attempt a;
+    CLEANUP(freep) char *out = NULL;
+    size_t n, n_wrong = 0;
+
+    /* Every byte value but the newline, over and over: 10 MiB of it. */
+    rig_attempt(rig, &a, kind,
+                COMMAND("sh", "-c", "yes | head -c 10485760 | tr '\\n' '\\000' | tr 'y' '\\377'"));
+    rig_run(rig, &a);
+    CHECK_EQ(a.ended.exit.code, 0);
+    out = rig_output(&a, OUT, &n);
+    CHECK_EQ(n, 10485760);
+    for (size_t i = 0; i < n; i++)
+        n_wrong += out[i] != (i % 2 ? '\0' : '\377');
+    CHECK_EQ(n_wrong, 0);
+    rig_clean(rig, &a);
+}
+
+TEST(container_output_is_exact_without_newlines)
+{
+    for_each_runtime(write_binary);
+}
+
+static void limit_lines(struct rig *rig, enum runtime_kind kind)
+{
+    struct attempt a;
+    CLEANUP(freep) char *out = NULL;
+    CLEANUP(freep) char *notice = NULL;
+
+    rig_attempt(rig, &a, kind, COMMAND("sh", "-c", "yes | head -n 1000"));
+    a.container.log_lines_per_hour = 10;
+    rig_run(rig, &a);
+    out = rig_output(&a, OUT, NULL);
+    notice = rig_output(&a, NOTICE, NULL);
+    CHECK_EQ(strlen(out), 20);
+    CHECK(text_begins(notice, "limit of 10 lines an hour reached"));
+    CHECK(strchr(notice, '\n') == notice + strlen(notice) - 1); /* one notice */
+    rig_clean(rig, &a);
+}
+
+TEST(container_output_is_limited_in_lines)
+{
+    for_each_runtime(limit_lines);
+}
+
+static void rotate_log(struct rig *rig, enum runtime_kind kind)
+{
+    struct attempt a;
+    struct log_piece piece;
+    struct err err = { 0 };
+    static char buf[4096];
+
+    rig_attempt(rig, &a, kind, COMMAND("sh", "-c", "yes | head -c 2000000"));
+    a.container.log_file_bytes = 1 << 20;
+    a.container.log_keep_bytes = 4 << 20;
+    rig_run(rig, &a);
+    CHECK_OK(runtime_log_read(a.folder, 0, buf, sizeof(buf), &piece, &err), &err);
+    CHECK(piece.offset > 0);     /* the beginning is gone, and that is told */
+    CHECK(piece.end > 40000000); /* a million lines of over forty bytes: offsets count on */
+    CHECK(piece.end - piece.offset <= 4 << 20);
+    CHECK_EQ(piece.n, sizeof(buf));
+    CHECK_OK(runtime_log_read(a.folder, piece.end - 10, buf, sizeof(buf), &piece, &err), &err);
+    CHECK_EQ(piece.n, 10);
+    CHECK(memcmp(buf + 6, "F y\n", 4) == 0);
+    CHECK_OK(runtime_log_read(a.folder, piece.end + 5, buf, sizeof(buf), &piece, &err), &err);
+    CHECK_EQ(piece.n, 0);
+    rig_clean(rig, &a);
+}
+
+TEST(container_log_is_rotated_and_offsets_count_on)
+{
+    for_each_runtime(rotate_log);
+}
+
+static void pass_lease(struct rig *rig, enum runtime_kind kind)
+{
+    struct attempt a, kept;
+    struct err err = { 0 };
+    int64_t now = clock_boot_ms(&clock_system);
+
+    rig_attempt(rig, &a, kind, COMMAND("sleep", "1000"));
+    rig_attempt(rig, &kept, kind, COMMAND("sleep", "1000"));
+    kept.container.keep_on_disconnect = true;
+    runtime_lease(rig->runtime, now + 3600000, now + 3600000);
+    rig_start(rig, &a);
+    rig_start(rig, &kept);
+    rig_started(&a);
+    rig_started(&kept);
+    runtime_lease(rig->runtime, now - 1, now - 1);
+    rig_ended(&a); /* within the 5 s after which a monitor looks again */
+    CHECK(a.ended.exit.is_lease_over);
+    CHECK_EQ(a.ended.exit.signal, SIGKILL);
+    rig_clean(rig, &a);
+    {
+        struct inspection inspection;
+        CHECK_OK(runtime_inspect(rig->runtime, kept.folder, &inspection, &err), &err);
+        CHECK_EQ(inspection.state, FOLDER_RUNNING);
+    }
+    CHECK_OK(watch_stop(kept.watch, STOP_KILL, &err), &err);
+    rig_ended(&kept);
+    rig_clean(rig, &kept);
+    /* And nothing is started after it. */
+    rig_attempt(rig, &a, kind, COMMAND("true"));
+    rig_start(rig, &a);
+    rig_ended(&a);
+    CHECK(!a.ended.exit.has_started);
+    CHECK(a.ended.exit.is_lease_over);
+    rig_clean(rig, &a);
+    runtime_lease(rig->runtime, 0, 0);
+}
+
+TEST(container_ends_when_the_lease_has_passed)
+{
+    for_each_runtime(pass_lease);
+}
+
+/* ---- failing and cancelling each phase ---- */
+
+struct fault {
+    int fail_begin, fail_end; /* phase, or -1 */
+    int cancel_at;
+    atomic_bool is_cancelled;
+    int n_reports;
+};
+
+static int on_begin(void *ctx, enum start_phase phase)
+{
+    struct fault *fault = ctx;
+
+    if ((int)phase == fault->cancel_at)
+        atomic_store(&fault->is_cancelled, true);
+    return (int)phase == fault->fail_begin ? -EIO : 0;
+}
+
+static int on_end(void *ctx, const struct phase_report *report)
+{
+    struct fault *fault = ctx;
+
+    fault->n_reports++;
+    CHECK(report->took_us >= 0);
+    return (int)report->phase == fault->fail_end ? -EIO : 0;
+}
+
+static void prepare_in_vain(struct rig *rig, enum runtime_kind kind, struct fault *fault, int code)
+{
+    struct prepare_hooks hooks = { fault, on_begin, on_end, &fault->is_cancelled };
+    struct attempt a;
+    struct leftovers before, after;
+    enum detail detail = DETAIL_COUNT;
+    struct err err = { 0 };
+
+    rig_attempt(rig, &a, kind, COMMAND("true"));
+    rig_count(rig, &before);
+    CHECK_EQ(runtime_prepare(rig->runtime, &a.container, &hooks, &detail, &err), code);
+    CHECK(code == -ECANCELED ? detail == DETAIL_NONE : detail != DETAIL_NONE);
+    rig_count(rig, &after);
+    rig_check_same(&before, &after);
+    {
+        /* Nothing but the list of phases: not even for a clean-up to find. */
+        CLEANUP(freep) char *path = text_format("%s/phase", a.folder);
+        CHECK(unlink(path) == 0);
+        CHECK_EQ(rmdir(a.folder), 0);
+    }
+}
+
+static void fail_phases(struct rig *rig, enum runtime_kind kind)
+{
+    for (int phase = 0; phase < START_PHASE_COUNT; phase++) {
+        struct fault begin = { phase, -1, -1, false, 0 };
+        struct fault end = { -1, phase, -1, false, 0 };
+        struct fault cancel = { -1, -1, phase, false, 0 };
+        prepare_in_vain(rig, kind, &begin, -EIO);
+        prepare_in_vain(rig, kind, &end, -EIO);
+        prepare_in_vain(rig, kind, &cancel, -ECANCELED);
+        CHECK_EQ(end.n_reports, phase + 1);
+    }
+}
+
+TEST(prepare_undoes_each_phase)
+{
+    for_each_runtime(fail_phases);
+}
+
+static const char *const env_without_equals[] = { "A", NULL };
+
+TEST(prepare_refuses_what_is_malformed)
+{
+    static const struct {
+        const char *name;
+        struct container with;
+    } bad[] = {
+        { "an id with a slash", { .id = "a/b" } },
+        { "an id that is a folder", { .id = ".." } },
+        { "an image for a process", { .image = "dir:/" } },
+        { "an environment entry without =", { .env = env_without_equals } },
+        { "a relative folder", { .work_dir = "usr" } },
+        { "a user's name for a process", { .user = "root" } },
+        { "a negative user", { .user = "-1" } },
+    };
+    struct rig rig;
+
+    rig_open(&rig);
+    ROW_EACH (c, bad) {
+        struct attempt a;
+        enum detail detail = DETAIL_NONE;
+        struct err err = { 0 };
+        rig_attempt(&rig, &a, RUNTIME_PROCESS, COMMAND("true"));
+        a.container.id = c->with.id ? c->with.id : a.id;
+        a.container.image = c->with.image;
+        a.container.env = c->with.env;
+        a.container.work_dir = c->with.work_dir;
+        a.container.user = c->with.user;
+        CHECK_EQ(runtime_prepare(rig.runtime, &a.container, NULL, &detail, &err), -EINVAL);
+        CHECK_EQ(rmdir(a.folder), 0); /* it made nothing */
+    }
+    rig_close(&rig);
+}

@@ -1,0 +1,104 @@
+/*
+ * Inside: what the files of this house share.
+ */
+#ifndef RUNTIME_INSIDE_H
+#define RUNTIME_INSIDE_H
+
+#include <pthread.h>
+
+#include "base/str.h"
+#include "runtime/runtime.h"
+
+/* The mapped file `lease`; monitors read it. Times are CLOCK_BOOTTIME in ms, 0 for never. */
+struct lease {
+    _Atomic int64_t term_at_ms, kill_at_ms;
+    uint64_t boot_tag; /* of the boot whose clock that is */
+};
+
+struct runtime {
+    struct machine machine;
+    char *data_dir, *node, *monitor_path;
+    char *unpack_path; /* berth-unpack, beside the monitor */
+    char *lease_path;
+    char **prefixes; /* NULL-ended, or NULL */
+    struct lease *lease;
+    pthread_mutex_t unpacking; /* one image is unpacked at a time */
+};
+
+/* ---- note: what clean-up must know: the first records of an attempt's `launch` ---- */
+
+struct note {
+    char boot_id[40];
+    char id[104];
+    char node[68];
+    enum runtime_kind runtime;
+};
+
+/** Returns 0; -ENOENT (no text): none, so nothing was made outside of the folder; another errno. */
+MUST_CHECK int note_read(const char *folder, struct note *out, struct err *err);
+
+/* ---- exit records ---- */
+
+/** Reads the KEY=VALUE lines that a monitor writes. Returns 0; -EBADMSG. */
+MUST_CHECK int record_parse(const char *text, struct exit_record *out, struct err *err);
+/** Reads the file `exit`. Returns 0; -ENOENT (no text): there is none; another negative errno. */
+MUST_CHECK int record_read(const char *folder, struct exit_record *out, struct err *err);
+
+/* ---- launch files ---- */
+
+void launch_add(struct str *launch, const char *key, const char *value);
+void launch_add_int(struct str *launch, const char *key, int64_t value);
+
+/* ---- connections to monitors ---- */
+
+/** Connects to a folder's `sock`. Returns the descriptor; -ENOENT or -ECONNREFUSED: nobody there. */
+int sock_connect(const char *folder);
+
+/* ---- groups: MOUNT/berth/NODE/ID in each hierarchy ---- */
+
+/** The path of a container's group; NULL where the hierarchy is not usable. Yours. */
+char *group_path(const struct runtime *runtime, enum controller controller, const char *id);
+/** Makes the parents of all groups, as far as they can be made. */
+void group_make_parents(const struct runtime *runtime);
+void group_remove_parents(const struct runtime *runtime);
+/**
+ * Makes the container's groups with their limits: for a process all, for an OCI runtime only the one
+ * that it is put into itself, for it makes the others.
+ */
+MUST_CHECK int group_make(const struct runtime *runtime, const struct container *container,
+                          struct err *err);
+/** Says in launch which groups to join, and in which there is what to read and to kill. */
+void group_say(const struct runtime *runtime, const struct container *container,
+               struct str *launch);
+/** Whether a process is in any group of it. */
+bool group_is_alive(const struct runtime *runtime, const char *id);
+/** Kills all in them, waits until they are empty, removes them. Nothing there is fine. */
+MUST_CHECK int group_end(const struct runtime *runtime, const char *id, struct err *err);
+
+/* ---- images and bundles ---- */
+
+/* An image that is unpacked; what its configuration says. */
+struct image {
+    char *root;        /* absolute folder: shared, read-only */
+    char **entrypoint; /* NULL-ended */
+    char **cmd;
+    char **env;
+    char *work_dir, *user; /* "" where nothing is said */
+    bool is_cache_hit;
+    int64_t bytes;
+};
+void image_fini(struct image *image);
+/**
+ * Finds an image and unpacks it if it is not in the store yet.
+ *
+ * Returns  0; -ECANCELED; another negative errno with detail
+ */
+MUST_CHECK int image_get(struct runtime *runtime, const char *reference,
+                         const atomic_bool *is_cancelled, struct image *out, enum detail *detail,
+                         struct err *err);
+
+/** Writes bundle/config.json. */
+MUST_CHECK int config_write(const struct runtime *runtime, const struct container *container,
+                            const struct image *image, enum detail *detail, struct err *err);
+
+#endif

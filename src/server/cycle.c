@@ -1,0 +1,555 @@
+/*
+ * Cycle: see cycle.h.
+ *
+ * Everything reaches the thread through one mailbox: batches, the fence, questions, and its own
+ * operations when they are done. Between waits it takes all letters, and then decides if it may:
+ * it has a fence, its last operations were answered, and their events were applied.
+ */
+#include "server/cycle.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mailbox.h"
+#include "server/cycle_answer.h"
+#include "server/cycle_ops.h"
+#include "server/cycle_verdicts.h"
+
+enum {
+    MAX_TASKS = 2000,
+    PACE_MS = 50,
+    PACE_MAX_MS = 5000, /* while what it decides is refused */
+    WAIT_MAX_MS = 5000, /* the wall clock may jump: look again */
+};
+
+const int64_t cycle_bucket_us[CYCLE_BUCKETS] = { 100,   250,   500,    1000,   2500,    5000,
+                                                 10000, 25000, 100000, 250000, 1000000, INT64_MAX };
+
+enum message_kind { MESSAGE_BATCH, MESSAGE_LEAD, MESSAGE_ASK, MESSAGE_DONE };
+
+struct message {
+    struct letter letter;
+    enum message_kind kind;
+    struct cycle *cycle;
+    struct batch *batch; /* batch: a reference */
+    struct op *op;       /* done */
+    uint64_t fence;      /* lead */
+    struct question *question;
+};
+
+/* A question from asking to the end of its callback; in cycle->questions all that time. */
+struct question {
+    struct question *next, **link;
+    struct cycle *cycle;
+    struct cycle_ask ask;
+    struct loop *loop;
+    cycle_answer_fn *fn;
+    void *arg;
+};
+
+struct cycle {
+    struct cycle_options options;
+    struct mailbox box;
+    pthread_t thread;
+    bool is_running;
+
+    /* the thread's own */
+    struct berth_engine *engine;
+    struct feed *feed;
+    bool is_fed;       /* the base was applied */
+    bool is_dirty;     /* something changed since the last cycle */
+    uint64_t revision; /* applied */
+    uint64_t settled;  /* what the last operations' events must reach */
+    size_t n_open;     /* operations not answered */
+    size_t n_refused;  /* of the last cycle */
+    int64_t pace_ms;   /* to the next cycle; longer while all is refused */
+    int64_t last_begin_ms;
+    bool has_begun;
+    int64_t wake_at_ms; /* wall */
+    bool is_left_out_said;
+
+    /* shared; the lock is held for a few instructions */
+    pthread_mutex_t lock;
+    uint64_t fence;
+    struct verdicts *verdicts;
+    struct cycle_metrics metrics;
+    struct question *questions;
+};
+
+static void at_point(const struct cycle *cycle, const char *point)
+{
+    if (cycle->options.at_point)
+        cycle->options.at_point(point);
+}
+
+static struct message *message_new(struct cycle *cycle, enum message_kind kind)
+{
+    struct message *message = NEW0(struct message);
+
+    message->kind = kind;
+    message->cycle = cycle;
+    return message;
+}
+
+static void message_free(struct message *message)
+{
+    batch_unref(message->batch);
+    if (message->op)
+        op_free(message->op);
+    mem_free(message);
+}
+
+/* ---- in ---- */
+
+static void on_batch(struct batch *batch, void *arg)
+{
+    struct cycle *cycle = arg;
+    struct message *message = message_new(cycle, MESSAGE_BATCH);
+
+    message->batch = batch_ref(batch);
+    mailbox_put(&cycle->box, &message->letter);
+}
+
+static void on_done(struct op *op, void *arg)
+{
+    struct message *message = arg;
+
+    message->op = op;
+    mailbox_put(&message->cycle->box, &message->letter);
+}
+
+void cycle_lead(struct cycle *cycle, uint64_t fence)
+{
+    struct message *message = message_new(cycle, MESSAGE_LEAD);
+
+    message->fence = fence;
+    mailbox_put(&cycle->box, &message->letter);
+}
+
+static void set_fence(struct cycle *cycle, uint64_t fence)
+{
+    pthread_mutex_lock(&cycle->lock);
+    cycle->fence = fence;
+    pthread_mutex_unlock(&cycle->lock);
+}
+
+uint64_t cycle_fence(struct cycle *cycle)
+{
+    uint64_t fence;
+
+    pthread_mutex_lock(&cycle->lock);
+    fence = cycle->fence;
+    pthread_mutex_unlock(&cycle->lock);
+    return fence;
+}
+
+/* ---- feeding ---- */
+
+static int make_engine(struct cycle *cycle, struct err *err)
+{
+    struct berth_delta delta = { .kind = BERTH_CONFIG, .config = cycle->options.config };
+    int r;
+
+    berth_engine_free(cycle->engine);
+    cycle->engine = berth_engine_new(err);
+    if (!cycle->engine)
+        return err->code;
+    if (!cycle->options.config)
+        return 0;
+    r = berth_engine_apply(cycle->engine, &delta, 1, err);
+    return r < 0 ? err_wrap(err, "configure the engine") : 0;
+}
+
+/* Applies all deltas but those that no engine could hold: they are said and left out. */
+static void apply_all(struct cycle *cycle, const struct feed_deltas *deltas)
+{
+    struct err err = { 0 };
+
+    if (berth_engine_apply(cycle->engine, deltas->at, deltas->n, &err) == 0)
+        return;
+    log_error("the engine takes an object not", "why", err.text, NULL);
+    /* Applying twice changes nothing, so one by one from the first. */
+    for (size_t i = 0; i < deltas->n; i++) {
+        struct err one = { 0 };
+
+        if (berth_engine_apply(cycle->engine, &deltas->at[i], 1, &one) < 0)
+            log_error("left out of the engine", "why", one.text, NULL);
+    }
+}
+
+static void take_batch(struct cycle *cycle, const struct batch *batch)
+{
+    CLEANUP(arena_fini) struct arena arena = { 0 };
+    struct feed_deltas deltas = { 0 };
+    struct err err = { 0 };
+
+    if (batch->is_base && cycle->is_fed && make_engine(cycle, &err) < 0) {
+        log_error("no new engine", "why", err.text, NULL);
+        return;
+    }
+    feed_batch(cycle->feed, batch, &arena, &deltas);
+    if (deltas.n) {
+        apply_all(cycle, &deltas);
+        cycle->is_dirty = true;
+    }
+    VEC_FINI(&deltas);
+    cycle->is_fed = true;
+    cycle->revision = batch->revision;
+    pthread_mutex_lock(&cycle->lock);
+    cycle->metrics.revision = batch->revision;
+    pthread_mutex_unlock(&cycle->lock);
+}
+
+/* ---- what became of the operations ---- */
+
+static uint64_t fence_of(const struct op *op)
+{
+    if (op->kind == OP_BIND)
+        return op->bind.fence;
+    if (op->kind == OP_FAIL)
+        return op->fail.fence;
+    return op->kind == OP_ADMIT ? op->admit.fence : op->memo.fence;
+}
+
+static void count_accepted(struct cycle *cycle, const struct op *op)
+{
+    if (op->revision > cycle->settled)
+        cycle->settled = op->revision;
+    pthread_mutex_lock(&cycle->lock);
+    if (op->kind == OP_BIND)
+        cycle->metrics.placed += op->bind.n_parts;
+    if (op->kind == OP_FAIL)
+        cycle->metrics.failed++;
+    pthread_mutex_unlock(&cycle->lock);
+}
+
+static void count_refused(struct cycle *cycle, const struct op *op)
+{
+    cycle->n_refused++;
+    cycle->is_dirty = true;
+    pthread_mutex_lock(&cycle->lock);
+    cycle->metrics.refused++;
+    /* Of what is sent here only an old fence is a conflict: somebody else decides now. A newer
+     * one may have come meanwhile. */
+    if (op->problem.code == PROBLEM_CONFLICT && cycle->fence == fence_of(op))
+        cycle->fence = 0;
+    pthread_mutex_unlock(&cycle->lock);
+    log_debug("a decision was refused", "code", problem_codes[op->problem.code].word, "why",
+              op->problem.detail, NULL);
+}
+
+static void take_done(struct cycle *cycle, const struct op *op)
+{
+    cycle->n_open--;
+    if (op->problem.code == PROBLEM_NONE)
+        count_accepted(cycle, op);
+    else
+        count_refused(cycle, op);
+    if (cycle->n_open)
+        return;
+    /* What is refused again and again is asked less and less often. */
+    cycle->pace_ms = cycle->n_refused ? cycle->pace_ms * 2 : cycle->options.pace_ms;
+    if (cycle->pace_ms > PACE_MAX_MS)
+        cycle->pace_ms = PACE_MAX_MS;
+}
+
+/* ---- questions ---- */
+
+static void question_end(struct question *question)
+{
+    struct cycle *cycle = question->cycle;
+
+    pthread_mutex_lock(&cycle->lock);
+    *question->link = question->next;
+    if (question->next)
+        question->next->link = question->link;
+    pthread_mutex_unlock(&cycle->lock);
+    cycle_ask_fini(&question->ask);
+    mem_free(question);
+}
+
+static void give_answer(void *arg)
+{
+    struct question *question = arg;
+
+    question->fn(&question->ask.answer, question->arg);
+    question_end(question);
+}
+
+void cycle_ask(struct cycle *cycle, const struct cycle_question *question, struct loop *loop,
+               cycle_answer_fn *fn, void *arg)
+{
+    struct question *asked = NEW0(struct question);
+    struct message *message = message_new(cycle, MESSAGE_ASK);
+
+    cycle_ask_init(&asked->ask, question);
+    asked->cycle = cycle;
+    asked->loop = loop;
+    asked->fn = fn;
+    asked->arg = arg;
+    message->question = asked;
+    pthread_mutex_lock(&cycle->lock);
+    asked->next = cycle->questions;
+    asked->link = &cycle->questions;
+    if (asked->next)
+        asked->next->link = &asked->next;
+    cycle->questions = asked;
+    pthread_mutex_unlock(&cycle->lock);
+    mailbox_put(&cycle->box, &message->letter);
+}
+
+static struct berth_cycle_in cycle_in(const struct cycle *cycle)
+{
+    return (struct berth_cycle_in){ .revision = cycle->revision,
+                                    .now_ms = clock_wall_ms(cycle->options.clock),
+                                    .seed = cycle->options.seed,
+                                    .max_tasks = cycle->options.max_tasks };
+}
+
+static void take_question(struct cycle *cycle, struct question *question)
+{
+    struct berth_cycle_in in = cycle_in(cycle);
+    struct verdicts *verdicts = cycle_verdicts(cycle);
+
+    cycle_ask_answer(&question->ask, cycle->engine, cycle->feed, &in, verdicts);
+    verdicts_unref(verdicts);
+    loop_post(question->loop, give_answer, question);
+}
+
+/* ---- deciding ---- */
+
+static bool may_decide(struct cycle *cycle)
+{
+    return cycle->is_fed && !cycle->n_open && cycle->revision >= cycle->settled &&
+           cycle_fence(cycle) != 0;
+}
+
+/* Milliseconds until the next cycle is due: 0 now, below 0 not before a letter comes. */
+static int64_t due_in_ms(struct cycle *cycle)
+{
+    int64_t since_ms = clock_boot_ms(cycle->options.clock) - cycle->last_begin_ms;
+    int64_t in_ms = cycle->has_begun && since_ms < cycle->pace_ms ? cycle->pace_ms - since_ms : 0;
+
+    if (!may_decide(cycle))
+        return -1;
+    if (cycle->is_dirty)
+        return in_ms;
+    if (cycle->wake_at_ms == BERTH_NEVER)
+        return -1;
+    if (cycle->wake_at_ms - clock_wall_ms(cycle->options.clock) > in_ms)
+        in_ms = cycle->wake_at_ms - clock_wall_ms(cycle->options.clock);
+    return in_ms;
+}
+
+static void count_cycle(struct cycle *cycle, const struct berth_decisions *decisions,
+                        int64_t took_us)
+{
+    struct verdicts *verdicts = verdicts_make(decisions, cycle->revision), *old;
+    size_t bucket = 0;
+
+    while (took_us > cycle_bucket_us[bucket])
+        bucket++;
+    pthread_mutex_lock(&cycle->lock);
+    old = cycle->verdicts;
+    cycle->verdicts = verdicts;
+    cycle->metrics.cycles++;
+    cycle->metrics.limited += decisions->limited;
+    cycle->metrics.tasks_waiting = decisions->counts.tasks_waiting;
+    cycle->metrics.duration_us_sum += (uint64_t)took_us;
+    cycle->metrics.duration_us_last = (uint64_t)took_us;
+    cycle->metrics.buckets[bucket]++;
+    pthread_mutex_unlock(&cycle->lock);
+    verdicts_unref(old);
+}
+
+static void *new_arg(struct op *op, void *maker)
+{
+    (void)op;
+    return message_new(maker, MESSAGE_DONE);
+}
+
+static void send_ops(struct cycle *cycle, const struct berth_decisions *decisions, uint64_t fence)
+{
+    struct cycle_ops_in in = { .feed = cycle->feed,
+                               .revision = cycle->revision,
+                               .fence = fence,
+                               .done = on_done,
+                               .new_arg = new_arg,
+                               .maker = cycle };
+    struct cycle_ops ops = { 0 };
+
+    cycle_ops_make(&in, decisions, &ops);
+    if (ops.n_left_out && !cycle->is_left_out_said) {
+        cycle->is_left_out_said = true;
+        log_warn("the configuration asks for decisions that the ledger cannot keep yet", "groups",
+                 log_int(ops.n_left_out), NULL);
+    }
+    cycle->n_open = ops.n;
+    cycle->n_refused = 0;
+    if (ops.n) {
+        at_point(cycle, "cycle-before-send");
+        ledger_send_all(cycle->options.ledger, ops.at, ops.n);
+        at_point(cycle, "cycle-after-send");
+    }
+    VEC_FINI(&ops);
+}
+
+static void decide(struct cycle *cycle)
+{
+    struct berth_cycle_in in = cycle_in(cycle);
+    struct berth_decisions decisions = { 0 };
+    uint64_t fence = cycle_fence(cycle);
+    struct err err = { 0 };
+    int64_t begin_us = clock_boot_us(cycle->options.clock);
+    int r = berth_engine_cycle(cycle->engine, &in, &decisions, &err);
+
+    cycle->has_begun = true;
+    cycle->last_begin_ms = begin_us / 1000;
+    cycle->is_dirty = false;
+    cycle->wake_at_ms = BERTH_NEVER;
+    if (r < 0) {
+        log_error("the engine cannot decide", "why", err.text, NULL);
+        return;
+    }
+    count_cycle(cycle, &decisions, clock_boot_us(cycle->options.clock) - begin_us);
+    cycle->wake_at_ms = decisions.wake_at_ms;
+    cycle->is_dirty = decisions.limited;
+    send_ops(cycle, &decisions, fence);
+    berth_decisions_free(&decisions);
+}
+
+/* ---- the thread ---- */
+
+static void take_message(struct cycle *cycle, struct message *message)
+{
+    switch (message->kind) {
+    case MESSAGE_BATCH:
+        take_batch(cycle, message->batch);
+        break;
+    case MESSAGE_LEAD:
+        set_fence(cycle, message->fence);
+        break;
+    case MESSAGE_ASK:
+        take_question(cycle, message->question);
+        break;
+    case MESSAGE_DONE:
+        take_done(cycle, message->op);
+        break;
+    }
+    message_free(message);
+}
+
+static void take_letters(struct cycle *cycle, struct letter *letter)
+{
+    while (letter) {
+        struct message *message = CONTAINER(letter, struct message, letter);
+
+        letter = letter->next;
+        take_message(cycle, message);
+    }
+}
+
+static void *run(void *arg)
+{
+    struct cycle *cycle = arg;
+
+    while (!mailbox_is_closed(&cycle->box)) {
+        int64_t in_ms = due_in_ms(cycle);
+
+        if (in_ms > WAIT_MAX_MS)
+            in_ms = WAIT_MAX_MS;
+        take_letters(cycle, in_ms ? mailbox_wait(&cycle->box, in_ms) : mailbox_take(&cycle->box));
+        if (due_in_ms(cycle) == 0)
+            decide(cycle);
+    }
+    return NULL;
+}
+
+int cycle_open(const struct cycle_options *options, struct cycle **out, struct err *err)
+{
+    struct cycle *cycle = NEW0(struct cycle);
+    int r;
+
+    cycle->options = *options;
+    if (!options->clock)
+        cycle->options.clock = &clock_system;
+    if (!options->max_tasks)
+        cycle->options.max_tasks = MAX_TASKS;
+    if (!options->pace_ms)
+        cycle->options.pace_ms = PACE_MS;
+    cycle->pace_ms = cycle->options.pace_ms;
+    cycle->wake_at_ms = BERTH_NEVER;
+    mailbox_init(&cycle->box);
+    pthread_mutex_init(&cycle->lock, NULL);
+    cycle->feed = feed_new();
+    cycle->verdicts = verdicts_make(NULL, 0);
+    r = make_engine(cycle, err);
+    if (r < 0) {
+        cycle_close(cycle);
+        return r;
+    }
+    ledger_listen(options->ledger, on_batch, cycle);
+    *out = cycle;
+    return 0;
+}
+
+int cycle_start(struct cycle *cycle, struct err *err)
+{
+    int r = pthread_create(&cycle->thread, NULL, run, cycle);
+
+    if (r)
+        return err_sys(err, -r, "start the cycle's thread");
+    cycle->is_running = true;
+    return 0;
+}
+
+static void drop_letters(struct cycle *cycle)
+{
+    struct letter *letter = mailbox_take(&cycle->box);
+
+    while (letter) {
+        struct message *message = CONTAINER(letter, struct message, letter);
+
+        letter = letter->next;
+        message_free(message);
+    }
+    while (cycle->questions)
+        question_end(cycle->questions);
+}
+
+void cycle_close(struct cycle *cycle)
+{
+    if (!cycle)
+        return;
+    mailbox_close(&cycle->box);
+    if (cycle->is_running)
+        pthread_join(cycle->thread, NULL);
+    drop_letters(cycle);
+    berth_engine_free(cycle->engine);
+    feed_free(cycle->feed);
+    verdicts_unref(cycle->verdicts);
+    pthread_mutex_destroy(&cycle->lock);
+    mailbox_fini(&cycle->box);
+    mem_free(cycle);
+}
+
+/* ---- out ---- */
+
+struct verdicts *cycle_verdicts(struct cycle *cycle)
+{
+    struct verdicts *verdicts;
+
+    pthread_mutex_lock(&cycle->lock);
+    verdicts = verdicts_ref(cycle->verdicts);
+    pthread_mutex_unlock(&cycle->lock);
+    return verdicts;
+}
+
+void cycle_metrics(struct cycle *cycle, struct cycle_metrics *out)
+{
+    pthread_mutex_lock(&cycle->lock);
+    *out = cycle->metrics;
+    pthread_mutex_unlock(&cycle->lock);
+}

@@ -1,0 +1,32 @@
+/*
+ * Cycle, decisions to operations: what the engine decided, in the ledger's words.
+ */
+#ifndef SERVER_CYCLE_OPS_H
+#define SERVER_CYCLE_OPS_H
+
+#include "base/vec.h"
+#include "server/feed.h"
+
+struct cycle_ops {
+    VEC_OF(struct op *);
+    uint64_t n_left_out; /* groups for which the ledger has no operation */
+};
+
+/* What all operations of one cycle share. */
+struct cycle_ops_in {
+    const struct feed *feed;
+    uint64_t revision, fence;
+    void (*done)(struct op *op, void *arg);
+    void *(*new_arg)(struct op *op, void *maker); /* makes each operation's arg */
+    void *maker;
+};
+
+/**
+ * Makes the operations of a cycle, in its order.
+ *
+ * @out  gains them; yours to send
+ */
+void cycle_ops_make(const struct cycle_ops_in *in, const struct berth_decisions *decisions,
+                    struct cycle_ops *out);
+
+#endif

@@ -1,0 +1,636 @@
+/* Feed: see feed.h. One function per kind of row; what a job's rows say is kept in struct fed. */
+#include "server/feed.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/map.h"
+#include "base/name.h"
+#include "base/quantity.h"
+
+/* What the engine was told of one task. */
+struct fed_task {
+    uint32_t number; /* of its last attempt */
+    uint8_t state;   /* enum berth_task_state */
+    bool is_told;    /* a delta went out: its end must too */
+};
+
+/* A live job. */
+struct fed {
+    uint64_t id;
+    char *spec_text;       /* that `spec` was read from */
+    struct job_spec *spec; /* what the texts of `job` are borrowed from */
+    struct arena arena;    /* lists of `job` */
+    struct berth_job job;
+    uint32_t *first; /* of each group, the place of its first task */
+    struct fed_task *tasks;
+    struct fed *next; /* among those that wait for the next call to be freed */
+};
+
+struct feed {
+    struct map jobs;   /* number to struct fed */
+    struct fed *ended; /* deltas may still point into them */
+};
+
+static void fed_clear(struct fed *fed)
+{
+    job_spec_freep(&fed->spec);
+    arena_fini(&fed->arena);
+    mem_free(fed->spec_text);
+    mem_free(fed->first);
+    mem_free(fed->tasks);
+}
+
+static void fed_free(struct fed *fed)
+{
+    if (!fed)
+        return;
+    fed_clear(fed);
+    mem_free(fed);
+}
+
+static void free_ended(struct feed *feed)
+{
+    while (feed->ended) {
+        struct fed *fed = feed->ended;
+        feed->ended = fed->next;
+        fed_free(fed);
+    }
+}
+
+struct feed *feed_new(void)
+{
+    return NEW0(struct feed);
+}
+
+static void forget_all(struct feed *feed)
+{
+    free_ended(feed);
+    MAP_EACH (entry, &feed->jobs)
+        fed_free(entry->value);
+    map_fini(&feed->jobs);
+    feed->jobs = (struct map){ 0 };
+}
+
+void feed_free(struct feed *feed)
+{
+    if (!feed)
+        return;
+    forget_all(feed);
+    mem_free(feed);
+}
+
+/* ---- what JSON columns hold ---- */
+
+static void bad_row(const char *what, const char *name, const char *why)
+{
+    log_error("a row cannot be read", "what", what, "name", name, "why", why, NULL);
+}
+
+static json_t *read_json(const char *text, const char *what, const char *name)
+{
+    json_error_t error;
+    json_t *value;
+
+    if (!text || !*text)
+        return NULL;
+    value = json_loads(text, JSON_REJECT_DUPLICATES, &error);
+    if (!value)
+        bad_row(what, name, error.text);
+    return value;
+}
+
+/* An amount as rows have it: an integer in its unit, or a quantity as users write it. */
+static bool read_amount(const char *resource, const json_t *value, int64_t *out)
+{
+    struct err err = { 0 };
+
+    if (json_is_integer(value)) {
+        *out = json_integer_value(value);
+        return *out >= 0 && *out <= QUANTITY_MAX;
+    }
+    return json_is_string(value) &&
+           quantity_parse(json_string_value(value), quantity_unit_of(resource), out, &err) == 0;
+}
+
+static struct berth_amounts read_amounts(json_t *object, struct arena *arena, const char *name)
+{
+    struct berth_amount *at = ARENA_NEW0_N(arena, struct berth_amount, json_object_size(object));
+    size_t n = 0;
+    const char *key;
+    json_t *value;
+
+    json_object_foreach(object, key, value)
+    {
+        if (!read_amount(key, value, &at[n].value)) {
+            bad_row("amount", name, key);
+            continue;
+        }
+        at[n++].name = arena_text(arena, key);
+    }
+    return (struct berth_amounts){ at, n };
+}
+
+static struct berth_labels read_labels(json_t *object, struct arena *arena)
+{
+    struct berth_label *at = ARENA_NEW0_N(arena, struct berth_label, json_object_size(object));
+    size_t n = 0;
+    const char *key;
+    json_t *value;
+
+    json_object_foreach(object, key, value)
+    {
+        if (!json_is_string(value))
+            continue;
+        at[n].key = arena_text(arena, key);
+        at[n++].value = arena_text(arena, json_string_value(value));
+    }
+    return (struct berth_labels){ at, n };
+}
+
+static enum berth_effect read_effect(const char *word)
+{
+    if (word && strcmp(word, "PreferNoSchedule") == 0)
+        return BERTH_PREFER_NO_SCHEDULE;
+    if (word && strcmp(word, "NoExecute") == 0)
+        return BERTH_NO_EXECUTE;
+    return BERTH_NO_SCHEDULE;
+}
+
+static void read_taints(json_t *list, struct arena *arena, struct berth_node *out)
+{
+    struct berth_taint *at = ARENA_NEW0_N(arena, struct berth_taint, json_array_size(list));
+    size_t n = 0, i;
+    json_t *taint;
+
+    json_array_foreach(list, i, taint)
+    {
+        const char *key = json_string_value(json_object_get(taint, "key"));
+        const char *value = json_string_value(json_object_get(taint, "value"));
+
+        if (!key)
+            continue;
+        at[n].key = arena_text(arena, key);
+        at[n].value = value ? arena_text(arena, value) : NULL;
+        at[n++].effect = read_effect(json_string_value(json_object_get(taint, "effect")));
+    }
+    out->taints = at;
+    out->n_taints = n;
+}
+
+/* ---- queues and nodes ---- */
+
+static void add(struct feed_deltas *deltas, enum berth_kind kind, bool end, const void *object)
+{
+    VEC_PUSH(deltas, ((struct berth_delta){ .kind = kind, .end = end, .any = object }));
+}
+
+static void feed_queue(const struct batch_event *event, struct arena *arena,
+                       struct feed_deltas *deltas)
+{
+    const struct row_queue *row = event->row.queue;
+    struct berth_queue *queue = ARENA_NEW0(arena, struct berth_queue);
+    json_t *spec;
+
+    queue->name = row->name;
+    if (event->is_deleted) {
+        add(deltas, BERTH_QUEUE, true, queue);
+        return;
+    }
+    spec = read_json(row->spec, "queue", row->name);
+    queue->seq = row->seq;
+    queue->parent = row->parent && *row->parent ? row->parent : NULL;
+    queue->state = (enum queue_state)row->state;
+    queue->min_runtime_ms = -1;
+    queue->weight = (int)json_integer_value(json_object_get(spec, "weight"));
+    queue->priority = (int)json_integer_value(json_object_get(spec, "priority"));
+    queue->has_deserved = json_object_get(spec, "deserved") != NULL;
+    queue->deserved = read_amounts(json_object_get(spec, "deserved"), arena, row->name);
+    queue->guarantee = read_amounts(json_object_get(spec, "guarantee"), arena, row->name);
+    queue->capability = read_amounts(json_object_get(spec, "cap"), arena, row->name);
+    queue->not_reclaimable = json_is_false(json_object_get(spec, "reclaimable"));
+    json_decref(spec);
+    add(deltas, BERTH_QUEUE, false, queue);
+}
+
+static void feed_node(const struct batch_event *event, struct arena *arena,
+                      struct feed_deltas *deltas)
+{
+    const struct row_node *row = event->row.node;
+    struct berth_node *node = ARENA_NEW0(arena, struct berth_node);
+    json_t *offers, *labels, *taints;
+
+    node->id = row->name;
+    /* A node that is gone is none: no count of nodes has it. */
+    if (event->is_deleted || row->state == NODE_GONE) {
+        add(deltas, BERTH_NODE, true, node);
+        return;
+    }
+    offers = read_json(row->offers, "offers of node", row->name);
+    labels = read_json(row->labels, "labels of node", row->name);
+    taints = read_json(row->taints, "taints of node", row->name);
+    node->seq = row->seq;
+    node->state = (enum node_state)row->state;
+    node->cordoned = row->is_cordoned != 0;
+    node->draining = row->is_draining != 0;
+    node->generation = row->generation;
+    node->facts = row->facts;
+    node->offers = read_amounts(offers, arena, row->name);
+    node->labels = read_labels(labels, arena);
+    read_taints(taints, arena, node);
+    node->heard_at_ms = row->heard_at;
+    json_decref(offers);
+    json_decref(labels);
+    json_decref(taints);
+    add(deltas, BERTH_NODE, false, node);
+}
+
+/* ---- jobs ---- */
+
+static struct berth_labels to_labels(const struct labels *labels, struct arena *arena)
+{
+    struct berth_label *at = ARENA_NEW0_N(arena, struct berth_label, labels->n);
+
+    for (size_t i = 0; i < labels->n; i++)
+        at[i] = (struct berth_label){ labels->at[i].key, labels->at[i].value };
+    return (struct berth_labels){ at, labels->n };
+}
+
+static struct berth_amounts to_amounts(const struct amounts *amounts, struct arena *arena)
+{
+    struct berth_amount *at = ARENA_NEW0_N(arena, struct berth_amount, amounts->n);
+
+    for (size_t i = 0; i < amounts->n; i++)
+        at[i] = (struct berth_amount){ amounts->at[i].resource, amounts->at[i].value };
+    return (struct berth_amounts){ at, amounts->n };
+}
+
+static void tolerations_from_spec(const struct job_group *from, struct arena *arena,
+                                  struct berth_task_group *out)
+{
+    struct berth_toleration *at = ARENA_NEW0_N(arena, struct berth_toleration, from->n_tolerations);
+
+    for (size_t i = 0; i < from->n_tolerations; i++) {
+        const struct toleration *toleration = &from->tolerations[i];
+        bool is_any = !toleration->effect || !*toleration->effect;
+
+        at[i].key = toleration->key;
+        at[i].value = toleration->value;
+        at[i].exists = toleration->is_exists;
+        at[i].all_effects = is_any;
+        at[i].effect = is_any ? BERTH_NO_SCHEDULE : read_effect(toleration->effect);
+    }
+    out->tolerations = at;
+    out->n_tolerations = from->n_tolerations;
+}
+
+void feed_job_from_spec(const struct job_spec *spec, const char *id, struct arena *arena,
+                        struct berth_job *out)
+{
+    struct berth_task_group *groups = ARENA_NEW0_N(arena, struct berth_task_group, spec->n_groups);
+    struct berth_minimum *minima = ARENA_NEW0_N(arena, struct berth_minimum, spec->n_groups);
+
+    *out = (struct berth_job){ .id = id,
+                               .name = spec->name,
+                               .namespace_ = spec->ns,
+                               .queue = spec->queue,
+                               .priority = spec->priority,
+                               .min_available = spec->min_available,
+                               .limit_ms = spec->limit_ms,
+                               .preemptable = spec->is_preemptable ? BERTH_YES : BERTH_NO,
+                               .groups = groups,
+                               .n_groups = spec->n_groups,
+                               .minima = minima };
+    for (size_t i = 0; i < spec->n_groups; i++) {
+        const struct job_group *from = &spec->groups[i];
+
+        groups[i].name = from->name;
+        groups[i].role = from->name;
+        groups[i].replicas = from->replicas;
+        groups[i].asks = to_amounts(&from->resources, arena);
+        groups[i].labels = to_labels(&spec->labels, arena);
+        groups[i].node_selector = to_labels(&from->node_selector, arena);
+        groups[i].preferred_labels = to_labels(&from->preferred_labels, arena);
+        tolerations_from_spec(from, arena, &groups[i]);
+        if (from->min_available)
+            minima[out->n_minima++] = (struct berth_minimum){ from->name, from->min_available };
+    }
+}
+
+static enum berth_phase phase_of(const struct row_job *row)
+{
+    if (row->state == JOB_PENDING)
+        return row->is_admitted ? BERTH_PHASE_INQUEUE : BERTH_PHASE_PENDING;
+    return row->is_degraded ? BERTH_PHASE_UNKNOWN : BERTH_PHASE_RUNNING;
+}
+
+static enum wait_code withheld_of(const struct row_job *row)
+{
+    if (row->is_held)
+        return WAIT_HELD;
+    return row->is_suspended ? WAIT_SUSPENDED : WAIT_NONE;
+}
+
+/* Puts a specification by that deltas of this batch may still point into. */
+static void retire_spec(struct feed *feed, struct fed *fed)
+{
+    struct fed *old;
+
+    if (!fed->spec)
+        return;
+    old = NEW0(struct fed);
+    old->spec = TAKE(fed->spec);
+    old->spec_text = TAKE(fed->spec_text);
+    old->arena = fed->arena;
+    fed->arena = (struct arena){ 0 };
+    old->next = feed->ended;
+    feed->ended = old;
+}
+
+/* Reads a job's specification anew if it is another one. Tasks that were told of stay so: groups
+ * and replicas never change. */
+static bool take_spec(struct feed *feed, struct fed *fed, const struct row_job *row, const char *id)
+{
+    struct job_spec *spec = NULL;
+    struct err err = { 0 };
+    uint32_t n = 0;
+
+    if (fed->spec && strcmp(fed->spec_text, row->spec) == 0)
+        return false;
+    if (job_spec_from_canonical(row->spec, &spec, &err) < 0) {
+        bad_row("job", id, err.text);
+        return false;
+    }
+    retire_spec(feed, fed);
+    fed->spec = spec;
+    fed->spec_text = text_copy(row->spec);
+    feed_job_from_spec(spec, arena_text(&fed->arena, id), &fed->arena, &fed->job);
+    if (fed->tasks)
+        return true;
+    fed->tasks = NEW0_N(struct fed_task, spec->n_tasks + 1);
+    fed->first = NEW0_N(uint32_t, spec->n_groups + 1);
+    for (size_t i = 0; i < spec->n_groups; i++) {
+        fed->first[i] = n;
+        n += spec->groups[i].replicas;
+    }
+    fed->first[spec->n_groups] = n;
+    return true;
+}
+
+/* Ends what the engine was told of a job's tasks, and the job. */
+static void end_job(struct feed *feed, struct fed *fed, struct arena *arena,
+                    struct feed_deltas *deltas)
+{
+    for (size_t g = 0; fed->spec && g < fed->spec->n_groups; g++) {
+        for (uint32_t i = fed->first[g]; i < fed->first[g + 1]; i++) {
+            struct berth_task *task;
+
+            if (!fed->tasks[i].is_told)
+                continue;
+            task = ARENA_NEW0(arena, struct berth_task);
+            task->job = fed->job.id;
+            task->group = fed->job.groups[g].name;
+            task->index = i - fed->first[g];
+            add(deltas, BERTH_TASK, true, task);
+        }
+    }
+    if (fed->spec)
+        add(deltas, BERTH_JOB, true, &fed->job);
+    map_remove_int(&feed->jobs, fed->id);
+    fed->next = feed->ended;
+    feed->ended = fed;
+}
+
+static void feed_job_row(struct feed *feed, const struct batch_event *event, struct arena *arena,
+                         struct feed_deltas *deltas)
+{
+    const struct row_job *row = event->row.job;
+    struct fed *fed = map_get_int(&feed->jobs, row->id);
+    struct berth_job before, *job, *copy;
+    char id[NAME_ATTEMPT_SIZE];
+    bool is_new;
+
+    if (event->is_deleted || job_is_over((enum job_state)row->state)) {
+        if (fed)
+            end_job(feed, fed, arena, deltas);
+        return;
+    }
+    if (!fed) {
+        fed = NEW0(struct fed);
+        fed->id = row->id;
+        map_put_int(&feed->jobs, row->id, fed);
+    }
+    before = fed->job;
+    name_job(row->id, id);
+    is_new = take_spec(feed, fed, row, id);
+    if (!fed->spec)
+        return;
+    job = &fed->job;
+    job->seq = row->id;
+    job->version = row->version;
+    job->priority = (int)row->priority;
+    job->phase = phase_of(row);
+    job->withheld = withheld_of(row);
+    job->stopping = row->state == JOB_STOPPING;
+    job->created_at_ms = row->submitted_at;
+    /* The row does not say when: the commit that admitted it does. */
+    if (job->phase != BERTH_PHASE_INQUEUE)
+        job->admitted_at_ms = 0;
+    else if (before.phase != BERTH_PHASE_INQUEUE || !before.admitted_at_ms)
+        job->admitted_at_ms = event->at;
+    else
+        job->admitted_at_ms = before.admitted_at_ms;
+    job->deadline_at_ms = fed->spec->deadline_ms ? row->submitted_at + fed->spec->deadline_ms : 0;
+    if (!is_new && before.version == job->version && before.priority == job->priority &&
+        before.phase == job->phase && before.withheld == job->withheld &&
+        before.stopping == job->stopping && before.admitted_at_ms == job->admitted_at_ms)
+        return; /* only counts changed */
+    copy = ARENA_NEW0(arena, struct berth_job);
+    *copy = *job;
+    add(deltas, BERTH_JOB, false, copy);
+}
+
+/* ---- tasks ---- */
+
+static struct fed_task *find_task(struct feed *feed, uint64_t job, int64_t group, int64_t index,
+                                  struct fed **out)
+{
+    struct fed *fed = map_get_int(&feed->jobs, job);
+
+    if (!fed || !fed->spec || group < 0 || (size_t)group >= fed->spec->n_groups || index < 0 ||
+        index >= (int64_t)fed->spec->groups[group].replicas)
+        return NULL;
+    *out = fed;
+    return &fed->tasks[fed->first[group] + index];
+}
+
+static enum berth_task_state state_of_end(const struct row_attempt *row)
+{
+    switch ((enum then)row->then) {
+    case THEN_SUCCEEDED:
+        return BERTH_TASK_SUCCEEDED;
+    case THEN_FAILED:
+        return BERTH_TASK_FAILED;
+    case THEN_CANCELLED:
+        return BERTH_TASK_CANCELLED;
+    case THEN_NONE:
+    case THEN_AGAIN:
+    case THEN_COUNT:
+        break;
+    }
+    return BERTH_TASK_PENDING;
+}
+
+static enum berth_task_state state_of(const struct row_attempt *row)
+{
+    switch ((enum attempt_state)row->state) {
+    case ATTEMPT_BOUND:
+    case ATTEMPT_STARTING:
+        return row->is_stop_wanted ? BERTH_TASK_RELEASING : BERTH_TASK_BOUND;
+    case ATTEMPT_RUNNING:
+        return row->is_stop_wanted ? BERTH_TASK_RELEASING : BERTH_TASK_RUNNING;
+    case ATTEMPT_STOPPING:
+        return BERTH_TASK_RELEASING;
+    case ATTEMPT_ENDED:
+    case ATTEMPT_STATE_COUNT:
+        break;
+    }
+    return state_of_end(row);
+}
+
+static void feed_attempt(struct feed *feed, const struct batch_event *event, struct arena *arena,
+                         struct feed_deltas *deltas)
+{
+    const struct row_attempt *row = event->row.attempt;
+    struct fed *fed = NULL;
+    struct fed_task *told = find_task(feed, row->job, row->grp, row->idx, &fed);
+    struct berth_task *task;
+
+    /* An attempt before the task's last one says nothing any more. */
+    if (event->is_deleted || !told || row->number < told->number)
+        return;
+    task = ARENA_NEW0(arena, struct berth_task);
+    task->job = fed->job.id;
+    task->group = fed->job.groups[row->grp].name;
+    task->index = (uint32_t)row->idx;
+    task->state = state_of(row);
+    task->attempt = (uint32_t)row->number;
+    task->version = row->rev;
+    if (attempt_is_live((enum attempt_state)row->state)) {
+        task->node = row->node;
+        task->started_at_ms = row->started_at;
+        if (row->started_at && fed->spec->limit_ms)
+            task->limit_at_ms = row->started_at + fed->spec->limit_ms;
+    }
+    if (task->state == BERTH_TASK_PENDING)
+        task->not_before_ms = row->not_before;
+    task->tries = (uint32_t)row->tries;
+    task->evictions = (uint32_t)row->evictions;
+    told->number = task->attempt;
+    told->state = (uint8_t)task->state;
+    told->is_told = true;
+    add(deltas, BERTH_TASK, false, task);
+}
+
+static void feed_task(struct feed *feed, const struct batch_event *event, struct arena *arena,
+                      struct feed_deltas *deltas)
+{
+    const struct row_task *row = event->row.task;
+    struct fed *fed = NULL;
+    struct fed_task *told = find_task(feed, row->job, row->grp, row->idx, &fed);
+    struct berth_task *task;
+
+    if (event->is_deleted || !told)
+        return;
+    task = ARENA_NEW0(arena, struct berth_task);
+    task->job = fed->job.id;
+    task->group = fed->job.groups[row->grp].name;
+    task->index = (uint32_t)row->idx;
+    task->attempt = told->number;
+    task->state = row->state == TASK_CANCELLED ? BERTH_TASK_CANCELLED : BERTH_TASK_FAILED;
+    told->state = (uint8_t)task->state;
+    told->is_told = true;
+    add(deltas, BERTH_TASK, false, task);
+}
+
+static void feed_event(struct feed *feed, const struct batch_event *event, struct arena *arena,
+                       struct feed_deltas *deltas)
+{
+    if (event->kind == ROW_QUEUE)
+        feed_queue(event, arena, deltas);
+    else if (event->kind == ROW_NODE)
+        feed_node(event, arena, deltas);
+    else if (event->kind == ROW_JOB)
+        feed_job_row(feed, event, arena, deltas);
+    else if (event->kind == ROW_ATTEMPT)
+        feed_attempt(feed, event, arena, deltas);
+    else if (event->kind == ROW_TASK)
+        feed_task(feed, event, arena, deltas);
+}
+
+static bool is_of_task(const struct batch_event *event)
+{
+    return event->kind == ROW_ATTEMPT || event->kind == ROW_TASK;
+}
+
+void feed_batch(struct feed *feed, const struct batch *batch, struct arena *arena,
+                struct feed_deltas *deltas)
+{
+    if (batch->is_base)
+        forget_all(feed);
+    free_ended(feed);
+    for (size_t i = 0; i < batch->n_events; i++)
+        if (!batch->is_base || !is_of_task(&batch->events[i]))
+            feed_event(feed, &batch->events[i], arena, deltas);
+    /* A base is in no order: tasks come when their jobs are there. */
+    for (size_t i = 0; batch->is_base && i < batch->n_events; i++)
+        if (is_of_task(&batch->events[i]))
+            feed_event(feed, &batch->events[i], arena, deltas);
+}
+
+/* ---- questions ---- */
+
+int64_t feed_group_index(const struct feed *feed, uint64_t job, const char *group)
+{
+    const struct fed *fed = map_get_int(&feed->jobs, job);
+
+    for (size_t i = 0; fed && fed->spec && i < fed->spec->n_groups; i++)
+        if (strcmp(fed->spec->groups[i].name, group) == 0)
+            return (int64_t)i;
+    return -1;
+}
+
+bool feed_first_waiting(const struct feed *feed, uint64_t job, struct berth_task_ref *out)
+{
+    const struct fed *fed = map_get_int(&feed->jobs, job);
+
+    for (size_t g = 0; fed && fed->spec && g < fed->spec->n_groups; g++) {
+        for (uint32_t i = fed->first[g]; i < fed->first[g + 1]; i++) {
+            if (fed->tasks[i].state != BERTH_TASK_PENDING)
+                continue;
+            *out = (struct berth_task_ref){ .job = fed->job.id,
+                                            .group = fed->job.groups[g].name,
+                                            .index = i - fed->first[g] };
+            return true;
+        }
+    }
+    return false;
+}
+
+const struct berth_job *feed_job(const struct feed *feed, uint64_t job)
+{
+    const struct fed *fed = map_get_int(&feed->jobs, job);
+
+    return fed && fed->spec ? &fed->job : NULL;
+}
+
+uint64_t feed_job_number(const char *id)
+{
+    int64_t number = 0;
+
+    if (!id || !text_begins(id, "j-") || text_to_int(id + 2, 1, INT64_MAX, &number) < 0)
+        return 0;
+    return (uint64_t)number;
+}

@@ -1,0 +1,60 @@
+/*
+ * Feed: what was committed, as deltas for an engine.
+ *
+ * Rows of the ledger in, objects of the engine out. It remembers of each live job what the engine
+ * was told, so that an event that changes nothing for the engine gives no delta, and the end of a
+ * job ends its tasks. It never decides and knows no thread.
+ */
+#ifndef SERVER_FEED_H
+#define SERVER_FEED_H
+
+#include "api/job.h"
+#include "base/arena.h"
+#include "base/vec.h"
+#include "berth/engine.h"
+#include "ledger/ledger.h"
+
+struct feed;
+
+struct feed_deltas {
+    VEC_OF(struct berth_delta);
+};
+
+struct feed *feed_new(void);
+void feed_free(struct feed *feed);
+
+/**
+ * Adds the deltas of a batch, in its order. After a base the engine they are for must be new.
+ *
+ * @arena   where what the deltas point at lives, besides the feed's own memory of jobs: both must
+ *          stand until the deltas were applied, which is before the next call
+ * @deltas  gains them
+ * A row that cannot be read is left out and logged: an engine without it still decides.
+ */
+void feed_batch(struct feed *feed, const struct batch *batch, struct arena *arena,
+                struct feed_deltas *deltas);
+
+/** The place of a group in a live job, or -1. */
+int64_t feed_group_index(const struct feed *feed, uint64_t job, const char *group);
+/**
+ * The first task of a live job that waits (of one group, if group is not NULL).
+ *
+ * @out     group's text lives as long as the job does in the feed
+ * Returns  whether there is one
+ */
+bool feed_first_waiting(const struct feed *feed, uint64_t job, struct berth_task_ref *out);
+/** The name and groups of a live job as the engine has them, or NULL. */
+const struct berth_job *feed_job(const struct feed *feed, uint64_t job);
+/** The job number in an engine's job key ("j-12"); 0 if it is none. */
+uint64_t feed_job_number(const char *id);
+
+/**
+ * Fills in an engine's job from a specification: all that does not depend on how far it came.
+ *
+ * @id      its key, borrowed
+ * @arena   where the lists live; texts are borrowed from the specification
+ */
+void feed_job_from_spec(const struct job_spec *spec, const char *id, struct arena *arena,
+                        struct berth_job *out);
+
+#endif

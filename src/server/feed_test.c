@@ -1,0 +1,411 @@
+#include "base/test.h"
+
+#include <jansson.h>
+
+#include "server/feed.h"
+
+/* Rows own their texts, so these are not constants. */
+static char n1[] = "n1", train[] = "train", brace[] = "{", prod[] = "prod", root[] = "";
+static char offers[] = "{\"cpu\":8000,\"memory\":1024}";
+static char labels[] = "{\"disk\":\"nvme\"}";
+static char taints[] = "[{\"key\":\"k\",\"value\":\"v\",\"effect\":\"PreferNoSchedule\"}]";
+static char share_text[] = "{\"weight\":3,\"cap\":{\"cpu\":\"12\"},\"deserved\":{}}";
+
+/* Canonical texts, made by the reader that the server uses. */
+static char *spec_of(const char *text)
+{
+    struct problem problem = { 0 };
+    struct job_spec *spec = NULL;
+    char *canonical;
+    json_t *object = json_loads(text, 0, NULL);
+
+    CHECK_EQ(job_spec_from_json(object, NULL, &spec, &problem), 0);
+    json_decref(object);
+    canonical = job_spec_to_text(spec, NULL);
+    job_spec_free(spec);
+    return canonical;
+}
+
+static const char pair_text[] =
+    "{\"name\":\"train\",\"limit\":\"1h\",\"minAvailable\":2,\"priority\":7,\"groups\":["
+    "{\"name\":\"lead\",\"image\":\"dir:/i\",\"resources\":{\"cpu\":2,\"memory\":\"1Gi\"}},"
+    "{\"name\":\"worker\",\"replicas\":3,\"minAvailable\":1,\"image\":\"dir:/i\","
+    "\"nodeSelector\":{\"disk\":\"nvme\"},"
+    "\"tolerations\":[{\"key\":\"k\",\"operator\":\"Exists\",\"effect\":\"NoExecute\"}]}]}";
+
+/* A feed and what its last batch gave. */
+struct fixture {
+    struct feed *feed;
+    struct arena arena;
+    struct feed_deltas deltas;
+    char *spec;
+    struct row_job job;
+};
+
+static void fixture_init(struct fixture *f)
+{
+    *f = (struct fixture){ .feed = feed_new(), .spec = spec_of(pair_text) };
+    f->job = (struct row_job){
+        .id = 12, .name = train, .spec = f->spec, .version = 3, .priority = 7, .submitted_at = 1000
+    };
+}
+
+static void fixture_fini(struct fixture *f)
+{
+    feed_free(f->feed);
+    arena_fini(&f->arena);
+    VEC_FINI(&f->deltas);
+    free(f->spec);
+}
+
+static void feed_events(struct fixture *f, const struct batch_event *events, size_t n, bool is_base)
+{
+    struct batch batch = { .is_base = is_base, .revision = 5, .events = events, .n_events = n };
+
+    f->deltas.n = 0;
+    feed_batch(f->feed, &batch, &f->arena, &f->deltas);
+}
+
+static void feed_row(struct fixture *f, enum row_kind kind, const void *row)
+{
+    struct batch_event event = { .rev = 5, .at = 5000, .kind = kind, .row.any = row };
+
+    feed_events(f, &event, 1, false);
+}
+
+TEST(feed_tells_of_a_job_once)
+{
+    struct fixture f;
+    const struct berth_job *job;
+
+    fixture_init(&f);
+    feed_row(&f, ROW_JOB, &f.job);
+    CHECK_EQ(f.deltas.n, 1);
+    CHECK_EQ(f.deltas.at[0].kind, BERTH_JOB);
+    job = f.deltas.at[0].job;
+    CHECK_TEXT(job->id, "j-12");
+    CHECK_EQ(job->seq, 12);
+    CHECK_EQ(job->version, 3);
+    CHECK_EQ(job->priority, 7);
+    CHECK_EQ(job->min_available, 2);
+    CHECK_EQ(job->limit_ms, 3600000);
+    CHECK_EQ(job->phase, BERTH_PHASE_PENDING);
+    CHECK_EQ(job->n_groups, 2);
+    CHECK_EQ(job->n_minima, 1);
+    CHECK_TEXT(job->minima[0].role, "worker");
+    CHECK_EQ(job->groups[0].asks.n, 2);
+    CHECK_TEXT(job->groups[0].asks.at[0].name, "cpu");
+    CHECK_EQ(job->groups[0].asks.at[0].value, 2000);
+    CHECK_EQ(job->groups[0].asks.at[1].value, (int64_t)1 << 30);
+    CHECK_EQ(job->groups[1].replicas, 3);
+    CHECK_TEXT(job->groups[1].node_selector.at[0].value, "nvme");
+    CHECK(job->groups[1].tolerations[0].exists);
+    CHECK(!job->groups[1].tolerations[0].all_effects);
+    CHECK_EQ(job->groups[1].tolerations[0].effect, BERTH_NO_EXECUTE);
+
+    f.job.n_running = 1; /* counts are not the engine's */
+    feed_row(&f, ROW_JOB, &f.job);
+    CHECK_EQ(f.deltas.n, 0);
+    fixture_fini(&f);
+}
+
+static const struct {
+    const char *name;
+    struct row_job row; /* state, flags and version are taken */
+    enum berth_phase phase;
+    enum wait_code withheld;
+    bool stopping;
+    int64_t admitted_at;
+} phases[] = {
+    { "admitted waits in queue",
+      { .is_admitted = 1, .version = 4 },
+      BERTH_PHASE_INQUEUE,
+      WAIT_NONE,
+      false,
+      5000 },
+    { "held", { .is_held = 1, .version = 4 }, BERTH_PHASE_PENDING, WAIT_HELD, false, 0 },
+    { "suspended",
+      { .is_suspended = 1, .version = 4 },
+      BERTH_PHASE_PENDING,
+      WAIT_SUSPENDED,
+      false,
+      0 },
+    { "running",
+      { .state = JOB_RUNNING, .is_admitted = 1, .version = 4 },
+      BERTH_PHASE_RUNNING,
+      WAIT_NONE,
+      false,
+      0 },
+    { "degraded",
+      { .state = JOB_RUNNING, .is_degraded = 1 },
+      BERTH_PHASE_UNKNOWN,
+      WAIT_NONE,
+      false,
+      0 },
+    { "stopping", { .state = JOB_STOPPING }, BERTH_PHASE_RUNNING, WAIT_NONE, true, 0 },
+};
+
+TEST(feed_says_how_far_a_job_came)
+{
+    ROW_EACH (c, phases) {
+        struct fixture f;
+
+        fixture_init(&f);
+        f.job.state = c->row.state;
+        f.job.is_admitted = c->row.is_admitted;
+        f.job.is_held = c->row.is_held;
+        f.job.is_suspended = c->row.is_suspended;
+        f.job.is_degraded = c->row.is_degraded;
+        feed_row(&f, ROW_JOB, &f.job);
+        CHECK_EQ(f.deltas.n, 1);
+        CHECK_EQ(f.deltas.at[0].job->phase, c->phase);
+        CHECK_EQ(f.deltas.at[0].job->withheld, c->withheld);
+        CHECK_EQ(f.deltas.at[0].job->stopping, c->stopping);
+        CHECK_EQ(f.deltas.at[0].job->admitted_at_ms, c->admitted_at);
+        fixture_fini(&f);
+    }
+}
+
+static const struct {
+    const char *name;
+    struct row_attempt row;
+    enum berth_task_state state;
+    bool has_node;
+    int64_t started_at, limit_at, not_before;
+} attempts[] = {
+    { "bound", { .state = ATTEMPT_BOUND }, BERTH_TASK_BOUND, true, 0, 0, 0 },
+    { "starting holds its room", { .state = ATTEMPT_STARTING }, BERTH_TASK_BOUND, true, 0, 0, 0 },
+    { "running has a limit",
+      { .state = ATTEMPT_RUNNING, .started_at = 9 },
+      BERTH_TASK_RUNNING,
+      true,
+      9,
+      3600009,
+      0 },
+    { "stopping",
+      { .state = ATTEMPT_STOPPING, .started_at = 9 },
+      BERTH_TASK_RELEASING,
+      true,
+      9,
+      3600009,
+      0 },
+    { "ended, again",
+      { .state = ATTEMPT_ENDED, .then = THEN_AGAIN, .not_before = 77, .started_at = 9 },
+      BERTH_TASK_PENDING,
+      false,
+      0,
+      0,
+      77 },
+    { "succeeded",
+      { .state = ATTEMPT_ENDED, .then = THEN_SUCCEEDED },
+      BERTH_TASK_SUCCEEDED,
+      false,
+      0,
+      0,
+      0 },
+    { "failed",
+      { .state = ATTEMPT_ENDED, .then = THEN_FAILED, .not_before = 3 },
+      BERTH_TASK_FAILED,
+      false,
+      0,
+      0,
+      0 },
+    { "cancelled",
+      { .state = ATTEMPT_ENDED, .then = THEN_CANCELLED },
+      BERTH_TASK_CANCELLED,
+      false,
+      0,
+      0,
+      0 },
+};
+
+TEST(feed_says_what_an_attempt_makes_of_its_task)
+{
+    ROW_EACH (c, attempts) {
+        struct row_attempt row = c->row;
+        struct fixture f;
+        const struct berth_task *task;
+
+        fixture_init(&f);
+        row.job = 12;
+        row.grp = 1;
+        row.idx = 2;
+        row.number = 3;
+        row.tries = 2;
+        row.evictions = 1;
+        row.rev = 40;
+        row.node = n1;
+        feed_row(&f, ROW_JOB, &f.job);
+        feed_row(&f, ROW_ATTEMPT, &row);
+        CHECK_EQ(f.deltas.n, 1);
+        task = f.deltas.at[0].task;
+        CHECK_TEXT(task->job, "j-12");
+        CHECK_TEXT(task->group, "worker");
+        CHECK_EQ(task->index, 2);
+        CHECK_EQ(task->attempt, 3);
+        CHECK_EQ(task->version, 40);
+        CHECK_EQ(task->state, c->state);
+        CHECK_TEXT(task->node, c->has_node ? "n1" : NULL);
+        CHECK_EQ(task->started_at_ms, c->started_at);
+        CHECK_EQ(task->limit_at_ms, c->limit_at);
+        CHECK_EQ(task->not_before_ms, c->not_before);
+        CHECK_EQ(task->tries, 2);
+        CHECK_EQ(task->evictions, 1);
+        fixture_fini(&f);
+    }
+}
+
+TEST(feed_ends_the_tasks_it_told_of_with_their_job)
+{
+    struct row_attempt row = { .job = 12, .grp = 1, .idx = 1, .number = 1, .node = n1 };
+    struct row_task task = { .job = 12, .grp = 0, .idx = 0, .state = TASK_FAILED };
+    struct fixture f;
+
+    fixture_init(&f);
+    feed_row(&f, ROW_JOB, &f.job);
+    feed_row(&f, ROW_ATTEMPT, &row);
+    feed_row(&f, ROW_TASK, &task);
+    CHECK_EQ(f.deltas.at[0].task->state, BERTH_TASK_FAILED);
+    f.job.state = JOB_FAILED;
+    feed_row(&f, ROW_JOB, &f.job);
+    CHECK_EQ(f.deltas.n, 3);
+    CHECK(f.deltas.at[0].end && f.deltas.at[1].end && f.deltas.at[2].end);
+    CHECK_TEXT(f.deltas.at[0].task->group, "lead");
+    CHECK_TEXT(f.deltas.at[1].task->group, "worker");
+    CHECK_EQ(f.deltas.at[1].task->index, 1);
+    CHECK_EQ(f.deltas.at[2].kind, BERTH_JOB);
+    CHECK(feed_job(f.feed, 12) == NULL);
+    feed_row(&f, ROW_JOB, &f.job); /* over, and never heard of */
+    CHECK_EQ(f.deltas.n, 0);
+    fixture_fini(&f);
+}
+
+TEST(feed_heeds_only_a_tasks_last_attempt)
+{
+    struct row_attempt second = { .job = 12, .grp = 0, .number = 2, .node = n1 };
+    struct row_attempt first = { .job = 12, .grp = 0, .number = 1, .state = ATTEMPT_ENDED };
+    struct fixture f;
+
+    fixture_init(&f);
+    feed_row(&f, ROW_JOB, &f.job);
+    feed_row(&f, ROW_ATTEMPT, &second);
+    CHECK_EQ(f.deltas.n, 1);
+    feed_row(&f, ROW_ATTEMPT, &first);
+    CHECK_EQ(f.deltas.n, 0);
+    fixture_fini(&f);
+}
+
+TEST(feed_leaves_out_what_points_nowhere)
+{
+    struct row_attempt no_job = { .job = 9, .number = 1, .node = n1 };
+    struct row_attempt no_group = { .job = 12, .grp = 2, .number = 1, .node = n1 };
+    struct row_attempt no_index = { .job = 12, .grp = 1, .idx = 3, .number = 1, .node = n1 };
+    struct row_job broken = { .id = 13, .spec = brace };
+    struct fixture f;
+
+    fixture_init(&f);
+    feed_row(&f, ROW_JOB, &f.job);
+    feed_row(&f, ROW_ATTEMPT, &no_job);
+    CHECK_EQ(f.deltas.n, 0);
+    feed_row(&f, ROW_ATTEMPT, &no_group);
+    CHECK_EQ(f.deltas.n, 0);
+    feed_row(&f, ROW_ATTEMPT, &no_index);
+    CHECK_EQ(f.deltas.n, 0);
+    feed_row(&f, ROW_JOB, &broken);
+    CHECK_EQ(f.deltas.n, 0);
+    CHECK(feed_job(f.feed, 13) == NULL);
+    broken.state = JOB_CANCELLED;
+    feed_row(&f, ROW_JOB, &broken);
+    CHECK_EQ(f.deltas.n, 0);
+    fixture_fini(&f);
+}
+
+TEST(feed_keeps_two_specifications_of_one_batch_apart)
+{
+    char *later =
+        spec_of("{\"name\":\"other\",\"priority\":9,\"groups\":[{\"name\":\"lead\",\"image\":"
+                "\"dir:/i\"},{\"name\":\"worker\",\"replicas\":3,\"image\":\"dir:/i\"}]}");
+    struct fixture f;
+    struct row_job changed;
+    struct batch_event events[2];
+
+    fixture_init(&f);
+    changed = f.job;
+    changed.spec = later;
+    changed.version++;
+    events[0] = (struct batch_event){ .kind = ROW_JOB, .row.job = &f.job };
+    events[1] = (struct batch_event){ .kind = ROW_JOB, .row.job = &changed };
+    feed_events(&f, events, 2, false);
+    CHECK_EQ(f.deltas.n, 2);
+    CHECK_TEXT(f.deltas.at[0].job->name, "train"); /* still readable */
+    CHECK_TEXT(f.deltas.at[1].job->name, "other");
+    fixture_fini(&f);
+    free(later);
+}
+
+TEST(feed_tells_of_nodes_and_queues)
+{
+    struct row_node node = { .name = n1,
+                             .seq = 4,
+                             .state = NODE_READY,
+                             .is_cordoned = 1,
+                             .generation = 2,
+                             .facts = 6,
+                             .offers = offers,
+                             .labels = labels,
+                             .taints = taints };
+    struct row_queue queue = {
+        .name = prod, .seq = 2, .parent = root, .state = QUEUE_DRAINING, .spec = share_text
+    };
+    struct fixture f;
+    const struct berth_node *told;
+    const struct berth_queue *share;
+
+    fixture_init(&f);
+    feed_row(&f, ROW_NODE, &node);
+    CHECK_EQ(f.deltas.n, 1);
+    told = f.deltas.at[0].node;
+    CHECK_TEXT(told->id, "n1");
+    CHECK_EQ(told->facts, 6);
+    CHECK(told->cordoned);
+    CHECK_EQ(told->offers.n, 2);
+    CHECK_EQ(told->offers.at[0].value, 8000);
+    CHECK_TEXT(told->labels.at[0].key, "disk");
+    CHECK_EQ(told->taints[0].effect, BERTH_PREFER_NO_SCHEDULE);
+    node.state = NODE_GONE;
+    feed_row(&f, ROW_NODE, &node);
+    CHECK(f.deltas.at[0].end);
+
+    feed_row(&f, ROW_QUEUE, &queue);
+    share = f.deltas.at[0].queue;
+    CHECK_TEXT(share->parent, NULL);
+    CHECK_EQ(share->weight, 3);
+    CHECK_EQ(share->state, QUEUE_DRAINING);
+    CHECK_EQ(share->capability.at[0].value, 12000);
+    CHECK(share->has_deserved);
+    fixture_fini(&f);
+}
+
+TEST(feed_finds_the_first_task_that_waits)
+{
+    struct row_attempt lead = { .job = 12, .grp = 0, .number = 1, .node = n1 };
+    struct row_attempt worker = { .job = 12, .grp = 1, .idx = 0, .number = 1, .node = n1 };
+    struct berth_task_ref task;
+    struct fixture f;
+
+    fixture_init(&f);
+    feed_row(&f, ROW_JOB, &f.job);
+    feed_row(&f, ROW_ATTEMPT, &lead);
+    feed_row(&f, ROW_ATTEMPT, &worker);
+    CHECK(feed_first_waiting(f.feed, 12, &task));
+    CHECK_TEXT(task.group, "worker");
+    CHECK_EQ(task.index, 1);
+    CHECK(!feed_first_waiting(f.feed, 13, &task));
+    CHECK_EQ(feed_group_index(f.feed, 12, "worker"), 1);
+    CHECK_EQ(feed_group_index(f.feed, 12, "nobody"), -1);
+    CHECK_EQ(feed_job_number("j-12"), 12);
+    CHECK_EQ(feed_job_number("plan"), 0);
+    feed_events(&f, NULL, 0, true); /* a base forgets what was */
+    CHECK(!feed_first_waiting(f.feed, 12, &task));
+    fixture_fini(&f);
+}
