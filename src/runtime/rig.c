@@ -16,7 +16,7 @@
 #include "base/file.h"
 #include "base/test.h"
 
-enum { DEADLINE_MS = 30000 };
+enum { DEADLINE_MS = 30000, LEFT_FOR_MS = 600000 };
 
 static int64_t deadline(void)
 {
@@ -49,6 +49,9 @@ void rig_open(struct rig *rig)
     snprintf(rig->node, sizeof(rig->node), "test-%d", (int)getpid());
     runtime_probe(&rig->machine);
     CHECK_OK(runtime_open(&config, &rig->runtime, &err), &err);
+    /* What a failed test leaves behind ends by itself. */
+    runtime_lease(rig->runtime, clock_boot_ms(&clock_system) + LEFT_FOR_MS,
+                  clock_boot_ms(&clock_system) + LEFT_FOR_MS);
 }
 
 static bool is_known(void *ctx, const char *id)
