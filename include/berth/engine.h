@@ -305,7 +305,8 @@ struct berth_job {
     uint64_t version;
     int priority;
     const char *priority_class; /* wins over priority if it is known; NULL */
-    uint32_t min_available;     /* the gang; 0: not said, which is 1 */
+    uint32_t min_available;     /* the gang; 0 is 1 unless it was stated */
+    bool has_min_available;     /* it was stated, perhaps as 0 */
     const struct berth_minimum *minima;
     size_t n_minima;
     struct berth_amounts min_resources;
@@ -719,6 +720,8 @@ struct berth_decisions {
     size_t n_groups;
     const struct berth_verdict *verdicts; /* every waiting task is in one, by job seq */
     size_t n_verdicts;
+    const struct berth_part *promised; /* tasks that this cycle promised room that is being */
+    size_t n_promised;                 /* freed, decided on or not; by job seq */
     int64_t wake_at_ms; /* when time alone could change the answer; BERTH_NEVER */
     struct berth_counts counts;
     bool limited; /* a limit ended it before all was looked at: ask again */
@@ -734,6 +737,7 @@ struct berth_cycle_in {
     uint64_t seed;
     uint64_t max_tasks; /* to place; 0: no limit */
     uint64_t max_steps; /* of work; 0: no limit */
+    bool skip_digest;   /* for benchmarks */
 };
 
 /**

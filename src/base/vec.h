@@ -33,7 +33,7 @@
 /** Takes element i out by putting the last in its place. */
 #define VEC_SWAP_OUT(vec, i) ((vec)->at[i] = (vec)->at[--(vec)->n])
 #define VEC_EACH(each, vec)                                                                        \
-    for (__typeof__((vec)->at) each = (vec)->at; each && each < (vec)->at + (vec)->n; each++)
+    for (__typeof__(*(vec)->at) *each = (vec)->at; each && each < (vec)->at + (vec)->n; each++)
 #define VEC_FINI(vec)                                                                              \
     do {                                                                                           \
         free((vec)->at);                                                                           \

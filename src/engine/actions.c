@@ -1,0 +1,11 @@
+/* The actions by name. One file each in actions/. */
+#include "engine/actions.h"
+
+#include "base/mem.h"
+
+const struct action *const actions[] = {
+    &action_allocate,
+    &action_backfill,
+    &action_enqueue,
+};
+const size_t n_actions = COUNT_OF(actions);

@@ -1,0 +1,38 @@
+/*
+ * The actions, and what several of them share.
+ */
+#ifndef ENGINE_ACTIONS_H
+#define ENGINE_ACTIONS_H
+
+#include "engine/pq.h"
+#include "engine/session.h"
+
+extern const struct action action_allocate, action_backfill, action_enqueue;
+
+/* Queues in their order, each with its jobs in theirs. */
+struct rounds {
+    struct session *s;
+    struct pq queues;
+    VEC_OF(struct queue *) listed; /* every queue that was pushed */
+};
+
+void rounds_init(struct rounds *rounds, struct session *s);
+void rounds_fini(struct rounds *rounds);
+/** Puts a queue into the round, once. */
+void rounds_add_queue(struct rounds *rounds, struct queue *queue);
+/** Puts a job into its queue's heap, and the queue into the round. */
+void rounds_add_job(struct rounds *rounds, struct job *job);
+/** The first queue, taken out; NULL at the end. */
+struct queue *rounds_queue(struct rounds *rounds);
+/** The first job of a queue, taken out, or NULL. */
+struct job *rounds_job(struct rounds *rounds, struct queue *queue);
+void rounds_return_queue(struct rounds *rounds, struct queue *queue);
+void rounds_return_job(struct rounds *rounds, struct job *job);
+
+/** Whether a job may be placed in this session: open, admitted, valid. Notes why not. */
+bool job_is_admitted(struct session *s, struct job *job);
+
+/** Places tasks of a job until it is ready; what was done stands in the statement. */
+struct statement allocate_tasks(struct session *s, struct job *job, bool *done);
+
+#endif

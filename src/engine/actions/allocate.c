@@ -1,0 +1,214 @@
+/*
+ * Allocate: queue by queue, job by job, task by task onto the best node. A job that is not ready
+ * yet is placed in one go up to its minimum, or not at all; a ready one gets one task a turn, so
+ * that equal jobs and queues take turns.
+ */
+#include <string.h>
+
+#include "base/str.h"
+#include "engine/actions.h"
+#include "engine/fit.h"
+
+bool job_is_admitted(struct session *s, struct job *job)
+{
+    struct seat *seat = seat_of(s, job);
+
+    if (seat->why.code)
+        return false;
+    if (!job_is_open(s, job, &seat->why))
+        return false;
+    if (seat->is_pending) {
+        seat->why.code = WAIT_NOT_ADMITTED;
+        return false;
+    }
+    if (!job_is_valid(s, job, &seat->why)) {
+        if (!seat->why.code)
+            seat->why.code = WAIT_GANG_BROKEN;
+        return false;
+    }
+    return true;
+}
+
+static uint32_t minima_sum(const struct job *job)
+{
+    uint32_t sum = 0;
+
+    for (size_t i = 0; i < job->kept->n_minima; i++)
+        sum += job->kept->minima[i].n;
+    return sum;
+}
+
+static bool same_role(const struct group *a, const struct group *b)
+{
+    return text_eq(a->spec->role, b->spec->role);
+}
+
+static uint32_t role_minimum(const struct job *job, const struct group *group)
+{
+    for (size_t i = 0; i < job->kept->n_minima; i++)
+        if (text_eq(job->kept->minima[i].role, group->spec->role ? group->spec->role : ""))
+            return job->kept->minima[i].n;
+    return 0;
+}
+
+static uint32_t role_ready(const struct job *job, const struct group *of)
+{
+    uint32_t n = 0;
+
+    for (size_t i = 0; i < job->n_groups; i++) {
+        const struct group *g = &job->groups[i];
+        if (same_role(g, of))
+            n += g->n[BERTH_TASK_ALLOCATED] + g->n[BERTH_TASK_BINDING] + g->n[BERTH_TASK_BOUND] +
+                 g->n[BERTH_TASK_RUNNING] + g->n[BERTH_TASK_SUCCEEDED];
+    }
+    return n;
+}
+
+/* Whether the job's minimum can still be met although one of its tasks found no node. */
+static bool may_go_on(const struct job *job, const struct seat *seat)
+{
+    uint32_t n = job_n_ready(job);
+
+    if (job->min_available >= job->n_tasks)
+        return false;
+    if (job->kept->n_sub_groups)
+        return true;
+    if (job->min_available < minima_sum(job)) {
+        for (size_t i = 0; i < job->n_groups; i++)
+            if (!seat->failed[i])
+                n += job->groups[i].n[BERTH_TASK_PENDING];
+        return n >= job->min_available;
+    }
+    for (size_t i = 0; i < job->n_groups; i++)
+        if (seat->failed[i] &&
+            role_ready(job, &job->groups[i]) < role_minimum(job, &job->groups[i]))
+            return false;
+    return true;
+}
+
+static void note_failure(struct job *job, struct seat *seat, const struct task *task)
+{
+    seat->stuck = task->group->kind;
+    for (size_t i = 0; i < job->n_groups; i++)
+        if (&job->groups[i] == task->group || same_role(&job->groups[i], task->group))
+            seat->failed[i] = true;
+}
+
+static bool is_skipped(const struct session *s, const struct seat *seat, const struct task *task)
+{
+    if (!seat->failed[task->group->at])
+        return false;
+    return s->setup->is_reference ? task->group->spec->role && task->group->spec->role[0]
+                                  : task->group->kind == seat->stuck;
+}
+
+struct statement allocate_tasks(struct session *s, struct job *job, bool *done)
+{
+    struct statement stmt = statement_open(s);
+    struct seat *seat = seat_of(s, job);
+
+    *done = false;
+    while (seat->next < seat->n) {
+        struct task *task = seat->tasks[seat->next++];
+        struct choice choice;
+        if (task->state != BERTH_TASK_PENDING ||
+            !queue_may_allocate(s, job->queue, task->group->kind, &seat->why) ||
+            is_skipped(s, seat, task))
+            continue;
+        if (!fit_best(s, task, &choice)) {
+            note_failure(job, seat, task);
+            if (may_go_on(job, seat))
+                continue;
+            break;
+        }
+        if (choice.room <= ROOM_IDLE_OUTSIDE)
+            statement_allocate(&stmt, task, choice.node, choice.score);
+        else
+            statement_pipeline(&stmt, task, choice.node, false, choice.score);
+        if (job_is_ready(s, job))
+            break;
+    }
+    if (job_is_ready(s, job) || job_is_pipelined(s, job)) {
+        *done = true;
+        return stmt;
+    }
+    seat->placed = job_n_ready(job) + job->n[BERTH_TASK_PIPELINED];
+    statement_discard(&stmt);
+    return stmt;
+}
+
+static void visit(struct session *s, struct rounds *rounds, struct job *job)
+{
+    struct seat *seat = seat_of(s, job);
+    struct statement stmt;
+    bool done;
+
+    seat->was_tried = true;
+    seat->why.code = WAIT_NONE;
+    stmt = allocate_tasks(s, job, &done);
+    if (!done || !job_is_ready(s, job))
+        return; /* what is only promised keeps its place until the session ends */
+    statement_commit(&stmt, job);
+    if (seat->next < seat->n)
+        rounds_return_job(rounds, job);
+}
+
+static void note_over(struct session *s, struct rounds *rounds, struct queue *queue)
+{
+    struct job *job;
+
+    while ((job = rounds_job(rounds, queue))) {
+        struct seat *seat = seat_of(s, job);
+        if (!seat->why.code)
+            seat->why =
+                (struct why){ .code = WAIT_OVER_CAP, .dim = NOWHERE, .blocker = queue->name };
+    }
+}
+
+static void run(struct session *s, const struct berth_value *arguments)
+{
+    bool enqueues = setup_has_action(s->setup, "enqueue");
+    struct rounds rounds;
+    struct queue *queue;
+
+    (void)arguments;
+    rounds_init(&rounds, s);
+    JOB_EACH(job, s->model)
+    {
+        if (!job->n[BERTH_TASK_PENDING])
+            continue;
+        if (!enqueues)
+            seat_of(s, job)->is_pending = false;
+        if (!job_is_admitted(s, job))
+            continue;
+        seat_list(s, job);
+        seat_of(s, job)->next = 0;
+        if (seat_of(s, job)->n)
+            rounds_add_job(&rounds, job);
+    }
+    while (!session_is_spent(s) && (queue = rounds_queue(&rounds))) {
+        struct job *job;
+        if (queue_is_overused(s, queue)) {
+            note_over(s, &rounds, queue);
+            continue;
+        }
+        job = rounds_job(&rounds, queue);
+        if (!job)
+            continue;
+        visit(s, &rounds, job);
+        rounds_return_queue(&rounds, queue);
+    }
+    rounds_fini(&rounds);
+}
+
+static int check(const struct berth_value *arguments, struct err *err)
+{
+    struct {
+        bool cache;
+    } read;
+    static const struct argument known[] = { { "predicateErrorCacheEnable", ARG_BOOL, 0 } };
+
+    return arguments_read(arguments, known, COUNT_OF(known), NULL, &read, err);
+}
+
+const struct action action_allocate = { "allocate", check, run };

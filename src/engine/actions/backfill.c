@@ -1,0 +1,72 @@
+/*
+ * Backfill: tasks that ask for nothing, wherever the predicates let them. They take a slot and no
+ * more, so shares and caps are not asked.
+ */
+#include "engine/actions.h"
+#include "engine/fit.h"
+
+static void place(struct session *s, struct job *job, struct task *task)
+{
+    struct statement stmt = statement_open(s);
+    struct choice choice;
+
+    seat_of(s, job)->was_tried = true;
+    if (!fit_best(s, task, &choice)) {
+        seat_of(s, job)->stuck = task->group->kind;
+        return;
+    }
+    if (choice.room <= ROOM_IDLE_OUTSIDE)
+        statement_allocate(&stmt, task, choice.node, choice.score);
+    else
+        statement_pipeline(&stmt, task, choice.node, false, choice.score);
+    /* Of a job that is not ready it stays where it is until the session ends, and is not bound. */
+    if (job_is_ready(s, job))
+        statement_commit(&stmt, job);
+}
+
+static void visit(struct session *s, struct job *job)
+{
+    for (size_t g = 0; g < job->n_groups; g++) {
+        const struct group *group = &job->groups[g];
+        if (!group->kind->best_effort)
+            continue;
+        for (uint32_t i = 0; i < group->spec->replicas && !session_is_spent(s); i++) {
+            struct task *task = &group->tasks[i];
+            if (task->state == BERTH_TASK_PIPELINED && !task->is_told) {
+                struct statement stmt = statement_open(s);
+                statement_unpipeline(&stmt, task);
+            }
+            if (task->state == BERTH_TASK_PENDING && task_is_due(s, task))
+                place(s, job, task);
+        }
+    }
+}
+
+static void run(struct session *s, const struct berth_value *arguments)
+{
+    struct rounds rounds;
+    struct queue *queue;
+    struct job *job;
+
+    (void)arguments;
+    rounds_init(&rounds, s);
+    JOB_EACH(each, s->model)
+    if (job_n_best_effort(each) + each->n[BERTH_TASK_PIPELINED] && job_is_admitted(s, each))
+        rounds_add_job(&rounds, each);
+    while ((queue = rounds_queue(&rounds)))
+        while ((job = rounds_job(&rounds, queue)))
+            visit(s, job);
+    rounds_fini(&rounds);
+}
+
+static int check(const struct berth_value *arguments, struct err *err)
+{
+    struct {
+        bool cache;
+    } read;
+    static const struct argument known[] = { { "predicateErrorCacheEnable", ARG_BOOL, 0 } };
+
+    return arguments_read(arguments, known, COUNT_OF(known), NULL, &read, err);
+}
+
+const struct action action_backfill = { "backfill", check, run };

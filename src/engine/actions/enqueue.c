@@ -1,0 +1,50 @@
+/*
+ * Enqueue: admits pending jobs, one of each queue in turn. A job that states no least resources is
+ * admitted without asking; one that is refused does not block those behind it.
+ */
+#include "engine/actions.h"
+
+static void admit(struct session *s, struct job *job)
+{
+    struct seat *seat = seat_of(s, job);
+    struct why why = { .code = WAIT_NOT_ADMITTED, .dim = NOWHERE };
+
+    if (job->kept->has_min_resources && !job_may_enqueue(s, job, &why)) {
+        seat->why = why;
+        return;
+    }
+    if (job->kept->has_min_resources)
+        job_note_enqueued(s, job);
+    seat->is_pending = false;
+    seat->was_admitted = true;
+    if (s->setup->is_reference)
+        answer_admit(s, job);
+}
+
+static void run(struct session *s, const struct berth_value *arguments)
+{
+    struct rounds rounds;
+    struct queue *queue;
+
+    (void)arguments;
+    rounds_init(&rounds, s);
+    JOB_EACH(job, s->model)
+    {
+        struct seat *seat = seat_of(s, job);
+        if (!job->queue || !job->queue->kept)
+            continue;
+        rounds_add_queue(&rounds, job->queue);
+        if (seat->is_pending && job_is_open(s, job, &seat->why))
+            rounds_return_job(&rounds, job);
+    }
+    while ((queue = rounds_queue(&rounds))) {
+        struct job *job = rounds_job(&rounds, queue);
+        if (!job)
+            continue;
+        admit(s, job);
+        rounds_return_queue(&rounds, queue);
+    }
+    rounds_fini(&rounds);
+}
+
+const struct action action_enqueue = { "enqueue", NULL, run };

@@ -1,0 +1,208 @@
+/* The answer of a cycle: groups of decisions, and the digest over all of it. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "engine/session.h"
+#include "engine/shape.h"
+
+const char *const berth_group_kind_words[BERTH_GROUP_KIND_COUNT] = {
+    [BERTH_GROUP_BIND] = "bind",       [BERTH_GROUP_EVICT] = "evict",
+    [BERTH_GROUP_RESERVE] = "reserve", [BERTH_GROUP_RELEASE] = "release",
+    [BERTH_GROUP_ORDER] = "order",     [BERTH_GROUP_ADMIT] = "admit",
+    [BERTH_GROUP_UNADMIT] = "unadmit", [BERTH_GROUP_FAIL] = "fail",
+    [BERTH_GROUP_MEMO] = "memo",
+};
+
+struct berth_amounts asks_show(const struct model *model, struct arena *arena,
+                               const struct asks *asks)
+{
+    struct berth_amount *at = ARENA_NEW0_N(arena, struct berth_amount, asks->n + 1);
+    size_t n = 0;
+
+    for (size_t i = 0; i < asks->n; i++)
+        if (asks->at[i].dim != DIM_PODS)
+            at[n++] =
+                (struct berth_amount){ arena_text(arena, model->dims.at[asks->at[i].dim]->name),
+                                       asks->at[i].value };
+    return (struct berth_amounts){ at, n };
+}
+
+static struct berth_amounts task_shows(struct session *s, const struct task *task)
+{
+    struct kind *kind = task->group->kind;
+
+    if (task->extra && task->extra->has_holds)
+        return asks_show(s->model, s->out, &task->extra->holds);
+    if (kind->answered != s->number) {
+        kind->answered = s->number;
+        kind->reason = NULL;
+        kind->shown = NULL;
+    }
+    if (!kind->shown) {
+        struct berth_amounts *shown = ARENA_NEW0(s->out, struct berth_amounts);
+        *shown = asks_show(s->model, s->out, &kind->asks);
+        kind->shown = shown;
+    }
+    return *kind->shown;
+}
+
+static struct berth_task_ref task_refer(struct session *s, const struct task *task, const char *job,
+                                        uint32_t attempt)
+{
+    return (struct berth_task_ref){
+        .job = job ? job : arena_text(s->out, task->group->job->id),
+        .group = arena_text(s->out, task->group->spec->name),
+        .index = task->index,
+        .attempt = attempt,
+    };
+}
+
+static void part_fill(struct session *s, const struct op *op, const char *job,
+                      struct berth_part *part)
+{
+    const struct task *task = op->task;
+    bool own = job && strcmp(job, task->group->job->id) == 0;
+    uint32_t attempt = op->kind == OP_EVICT ? task->attempt : task->attempt + 1;
+
+    part->kind = op->kind == OP_EVICT      ? BERTH_PART_EVICT
+                 : op->kind == OP_ALLOCATE ? BERTH_PART_BIND
+                                           : BERTH_PART_RESERVE;
+    part->task = task_refer(s, task, own ? job : NULL, attempt);
+    part->version = op->kind == OP_EVICT ? task->version : 0;
+    part->node = arena_text(s->out, op->node->id);
+    part->facts = op->node->kept ? op->node->kept->facts : 0;
+    part->generation = op->node->kept ? op->node->kept->generation : 0;
+    part->holds = task_shows(s, task);
+    part->score = op->kind == OP_EVICT ? 0 : op->score;
+    if (op->kind != OP_EVICT && task->group->spec->n_host_ports) {
+        part->n_host_ports = task->group->spec->n_host_ports;
+        part->host_ports = arena_copy(s->out, task->group->spec->host_ports,
+                                      part->n_host_ports * sizeof(uint16_t));
+    }
+}
+
+static struct berth_group *group_add(struct session *s, enum berth_group_kind kind,
+                                     const struct job *job)
+{
+    struct berth_group *group = VEC_ADD(&s->groups);
+
+    group->kind = kind;
+    group->action = s->action;
+    if (job) {
+        group->job = arena_text(s->out, job->id);
+        group->job_version = job->kept->version;
+    }
+    return group;
+}
+
+/* The parts of some ops: binds alone, or evictions with what they are for. */
+static void add_parts(struct session *s, struct berth_group *group, const struct op *ops, size_t n,
+                      bool binds)
+{
+    struct berth_part *parts = ARENA_NEW0_N(s->out, struct berth_part, n + 1);
+    size_t n_parts = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (ops[i].kind == OP_UNPIPELINE || (binds && ops[i].kind != OP_ALLOCATE))
+            continue;
+        part_fill(s, &ops[i], group->job, &parts[n_parts++]);
+        if (ops[i].kind == OP_EVICT) {
+            group->reason = ops[i].reason;
+            s->n_evicted++;
+        } else if (ops[i].kind == OP_ALLOCATE) {
+            s->n_placed++;
+        } else {
+            s->n_reserved++;
+        }
+    }
+    group->parts = parts;
+    group->n_parts = n_parts;
+}
+
+void answer_ops(struct session *s, const struct op *ops, size_t n, const struct job *job)
+{
+    bool evicts = false, binds = false;
+
+    for (size_t i = 0; i < n; i++) {
+        evicts = evicts || ops[i].kind == OP_EVICT;
+        binds = binds || ops[i].kind == OP_ALLOCATE;
+    }
+    if (binds && job)
+        seat_of(s, (struct job *)job)->was_bound = true;
+    if (evicts)
+        add_parts(s, group_add(s, BERTH_GROUP_EVICT, job), ops, n, false);
+    else if (binds)
+        add_parts(s, group_add(s, BERTH_GROUP_BIND, job), ops, n, true);
+}
+
+void answer_admit(struct session *s, const struct job *job)
+{
+    group_add(s, BERTH_GROUP_ADMIT, job);
+}
+
+void answer_unadmit(struct session *s, const struct job *job, enum wait_code code)
+{
+    group_add(s, BERTH_GROUP_UNADMIT, job)->code = code;
+}
+
+void answer_fail(struct session *s, const struct job *job, enum wait_code code,
+                 const char *resource)
+{
+    struct berth_group *group = group_add(s, BERTH_GROUP_FAIL, job);
+
+    group->code = code;
+    group->resource = resource ? arena_text(s->out, resource) : NULL;
+}
+
+void answer_memo(struct session *s, const char *name, const void *data, size_t size)
+{
+    struct berth_group *group = group_add(s, BERTH_GROUP_MEMO, NULL);
+
+    group->name = arena_text(s->out, name);
+    group->data = arena_copy(s->out, data, size);
+    group->size = size;
+}
+
+static const uint64_t digest_seeds[2][2] = { { 0x6265727468, 1 }, { 0x6265727468, 2 } };
+
+static void fold(uint64_t digest[2], struct str *text)
+{
+    for (int i = 0; i < 2; i++) {
+        uint64_t seed[2] = { digest_seeds[i][0] ^ digest[i], digest_seeds[i][1] };
+        digest[i] = map_hash(seed, str_text(text), text->len);
+    }
+    str_clear(text);
+}
+
+void answer_digest(struct session *s, struct berth_decisions *out)
+{
+    CLEANUP(str_fini) struct str text = { 0 };
+    uint64_t digest[2] = { 0 };
+
+    str_addf(&text, "engine %s revision %" PRIu64 " now %" PRId64 " seed %" PRIu64 "\n",
+             BERTH_ENGINE_VERSION, s->in.revision, s->in.now_ms, s->in.seed);
+    str_add(&text, s->setup->profile);
+    if (s->setup->kept)
+        shape_write(shape_of[BERTH_CONFIG], s->setup->kept, 0, &text);
+    for (size_t i = 0; i < s->setup->n_uses; i++)
+        str_addf(&text, " %s", s->setup->uses[i].plugin->name);
+    fold(digest, &text);
+    for (size_t i = 0; i < out->n_groups; i++) {
+        shape_write(&shape_group, &out->groups[i], 0, &text);
+        fold(digest, &text);
+    }
+    for (size_t i = 0; i < out->n_verdicts; i++) {
+        const struct berth_verdict *v = &out->verdicts[i];
+        str_addf(&text, "%s/%s %" PRIu32, v->job, v->group ? v->group : "", v->n_tasks);
+        /* Reasons are shared by many; each is written where it changes. */
+        if (i == 0 || v->reason != out->verdicts[i - 1].reason)
+            shape_write(&shape_reason, v->reason, 0, &text);
+        if (text.len > 4096)
+            fold(digest, &text);
+    }
+    str_addf(&text, "wake %" PRId64 " limited %d", out->wake_at_ms, out->limited);
+    fold(digest, &text);
+    snprintf(out->digest, sizeof(out->digest), "%016" PRIx64 "%016" PRIx64, digest[0], digest[1]);
+}

@@ -1,0 +1,303 @@
+#include "engine/testing.h"
+
+TEST(engine_binds_a_task_to_the_node_that_has_room)
+{
+    struct world w;
+
+    world_init(&w);
+    world_queue(&w, "default");
+    world_node(&w, "n1", 1);
+    world_node(&w, "n2", 4);
+    world_job(&w, "j1", 1, 1, 2);
+    world_cycle(&w);
+    CHECK_TEXT(world_groups(&w), "bind j1/task.0>n2");
+    CHECK_EQ(w.out.groups[0].parts[0].task.attempt, 1);
+    CHECK_EQ(w.out.groups[0].parts[0].facts, 7);
+    CHECK_TEXT(w.out.groups[0].parts[0].holds.at[0].name, "cpu");
+    CHECK_EQ(w.out.groups[0].parts[0].holds.at[0].value, 2000);
+    CHECK_EQ(w.out.n_verdicts, 0);
+    CHECK_EQ(strlen(w.out.digest), 32);
+    world_fini(&w);
+}
+
+TEST(engine_fills_the_cluster_and_says_why_the_rest_waits)
+{
+    struct world w;
+    const struct berth_reason *reason;
+    uint32_t sum = 0;
+
+    world_init(&w);
+    world_queue(&w, "default");
+    world_node(&w, "n1", 4);
+    world_node(&w, "n2", 4);
+    world_job(&w, "j1", 5, 1, 2);
+    world_cycle(&w);
+    CHECK_EQ(w.out.counts.tasks_placed, 4);
+    CHECK_EQ(w.out.n_groups, 4);
+    reason = world_reason(&w, "j1");
+    CHECK(reason);
+    CHECK_TEXT(wait_codes[reason->code].word, "INSUFFICIENT_CPU");
+    CHECK_TEXT(reason->resource, "cpu");
+    CHECK_EQ(reason->asked, 2000);
+    CHECK_EQ(reason->free, 0);
+    CHECK_EQ(reason->limit, 4000);
+    CHECK_TEXT(reason->blocker, "j1");
+    for (size_t i = 0; i < reason->n_counts; i++)
+        sum += reason->counts[i].n;
+    CHECK_EQ(sum, 2);
+    CHECK_EQ(w.out.verdicts[0].n_tasks, 1);
+    world_fini(&w);
+}
+
+TEST(engine_starts_a_gang_whole_or_not_at_all)
+{
+    struct world w;
+
+    world_init(&w);
+    world_queue(&w, "default");
+    world_node(&w, "n1", 2);
+    world_node(&w, "n2", 2);
+    world_job(&w, "j1", 3, 3, 2);
+    world_job(&w, "j2", 2, 2, 2);
+    world_cycle(&w);
+    CHECK_TEXT(world_groups(&w), "bind j2/task.0>n1,j2/task.1>n2");
+    CHECK_TEXT(world_waits(&w, "j1"), "LARGER_THAN_CLUSTER");
+    CHECK_EQ(world_reason(&w, "j1")->placed, 2);
+    CHECK_EQ(world_reason(&w, "j1")->needed, 3);
+    world_node(&w, "n3", 2);
+    world_cycle(&w);
+    CHECK_TEXT(world_groups(&w), "bind j1/task.0>n1,j1/task.1>n2,j1/task.2>n3");
+    CHECK_TEXT(world_waits(&w, "j2"), "GANG_INCOMPLETE");
+    world_fini(&w);
+}
+
+/* One job in a world of one node of 4 cores, and what is odd about it. */
+static const struct {
+    const char *name;
+    struct berth_job job;
+    struct berth_task_group group;
+    int64_t cpu;
+    const char *code;
+} waits[] = {
+    { "no such queue", { .queue = "nope" }, { 0 }, 1, "QUEUE_UNKNOWN" },
+    { "no queue named", { .queue = NULL }, { 0 }, 1, "QUEUE_UNKNOWN" },
+    { "closed queue", { .queue = "closed" }, { 0 }, 1, "QUEUE_CLOSED" },
+    { "held", { .queue = "default", .withheld = WAIT_HELD }, { 0 }, 1, "HELD" },
+    { "too early",
+      { .queue = "default", .not_before_ms = 2000000 },
+      { 0 },
+      1,
+      "BEFORE_START_TIME" },
+    { "too large", { .queue = "default" }, { 0 }, 5, "LARGER_THAN_ANY_NODE" },
+    { "label",
+      { .queue = "default" },
+      { .node_selector = { &(struct berth_label){ "disk", "nvme" }, 1 } },
+      1,
+      "LABEL_MISMATCH" },
+    { "pinned elsewhere", { .queue = "default" }, { .pinned_to = "n9" }, 1, "NODE_PINNED" },
+    { "version", { .queue = "default" }, { .capability = "image@2.1" }, 1, "VERSION_MISSING" },
+    { "size of the node",
+      { .queue = "default" },
+      { .requires_ = { &(struct berth_amount){ "cpu", 8000 }, 1 } },
+      1,
+      "NODE_TOO_SMALL" },
+    { "nothing odd", { .queue = "default" }, { 0 }, 1, "" },
+};
+
+TEST(engine_says_why_a_job_waits)
+{
+    ROW_EACH (c, waits) {
+        struct world w;
+        struct berth_job job = c->job;
+        struct berth_task_group group = c->group;
+        world_init(&w);
+        world_queue(&w, "default");
+        world_tell(&w, BERTH_QUEUE,
+                   &(struct berth_queue){ .name = "closed", .state = QUEUE_CLOSED });
+        world_node(&w, "n1", 4);
+        group.name = "task";
+        group.replicas = 1;
+        group.asks = world_amounts(&w, c->cpu, 1);
+        job.id = job.name = "j1";
+        job.groups = &group;
+        job.n_groups = 1;
+        world_tell(&w, BERTH_JOB, &job);
+        world_cycle(&w);
+        CHECK_TEXT(world_waits(&w, "j1"), c->code);
+        CHECK_EQ(w.out.counts.tasks_placed, c->code[0] ? 0 : 1);
+        CHECK_EQ(w.out.wake_at_ms, job.not_before_ms ? 2000000 : BERTH_NEVER);
+        world_fini(&w);
+    }
+}
+
+TEST(engine_without_nodes_says_so)
+{
+    struct world w;
+
+    world_init(&w);
+    world_queue(&w, "default");
+    world_job(&w, "j1", 1, 1, 1);
+    world_cycle(&w);
+    CHECK_TEXT(world_waits(&w, "j1"), "NO_NODE_KNOWN");
+    world_fini(&w);
+}
+
+TEST(engine_waits_for_the_end_of_a_back_off)
+{
+    struct world w;
+    struct berth_task task = {
+        .job = "j1", .group = "task", .attempt = 1, .tries = 1, .not_before_ms = 1005000
+    };
+
+    world_init(&w);
+    world_queue(&w, "default");
+    world_node(&w, "n1", 4);
+    world_job(&w, "j1", 1, 1, 1);
+    world_tell(&w, BERTH_TASK, &task);
+    world_cycle(&w);
+    CHECK_TEXT(world_waits(&w, "j1"), "RETRY_BACKOFF");
+    CHECK_EQ(w.out.wake_at_ms, 1005000);
+    w.in.now_ms = 1005000;
+    world_cycle(&w);
+    CHECK_TEXT(world_groups(&w), "bind j1/task.0>n1");
+    CHECK_EQ(w.out.groups[0].parts[0].task.attempt, 2);
+    world_fini(&w);
+}
+
+TEST(engine_joins_what_comes_late)
+{
+    struct world w;
+    struct berth_task task = {
+        .job = "j1", .group = "task", .state = BERTH_TASK_RUNNING, .attempt = 1, .node = "n1"
+    };
+
+    world_init(&w);
+    world_tell(&w, BERTH_TASK, &task);
+    world_job(&w, "j1", 2, 1, 3);
+    world_node(&w, "n1", 4);
+    world_cycle(&w);
+    CHECK_TEXT(world_waits(&w, "j1"), "QUEUE_UNKNOWN");
+    world_queue(&w, "default");
+    world_cycle(&w);
+    CHECK_TEXT(world_waits(&w, "j1"), "INSUFFICIENT_CPU");
+    CHECK_EQ(world_reason(&w, "j1")->free, 1000);
+    world_end(&w, BERTH_TASK, &task);
+    world_cycle(&w);
+    CHECK_EQ(w.out.counts.tasks_placed, 1);
+    world_fini(&w);
+}
+
+TEST(engine_is_after_a_cycle_what_it_was)
+{
+    struct world w;
+    char *before, *after;
+
+    world_init(&w);
+    world_queue(&w, "default");
+    world_node(&w, "n1", 4);
+    world_job(&w, "j1", 3, 1, 1);
+    before = world_export(w.engine);
+    world_cycle(&w);
+    CHECK_EQ(w.out.counts.tasks_placed, 3);
+    after = world_export(w.engine);
+    CHECK_TEXT(before, after);
+    free(before);
+    free(after);
+    world_fini(&w);
+}
+
+TEST(engine_forgets_what_was_supposed)
+{
+    struct world w;
+    struct berth_node node = { .id = "n2", .state = NODE_READY };
+    struct berth_delta deltas[2] = { { BERTH_NODE, false, { .node = &node } },
+                                     { BERTH_NODE, true, { .node = &node } } };
+    struct err err = { 0 };
+    char *before, *after;
+
+    world_init(&w);
+    world_queue(&w, "default");
+    world_node(&w, "n1", 1);
+    world_job(&w, "j1", 1, 1, 2);
+    node.offers = world_amounts(&w, 8, 1 << 30);
+    before = world_export(w.engine);
+    CHECK_OK(berth_engine_suppose(w.engine, deltas, 1, &err), &err);
+    world_cycle(&w);
+    CHECK_TEXT(world_groups(&w), "bind j1/task.0>n2");
+    CHECK_OK(berth_engine_suppose(w.engine, deltas + 1, 1, &err), &err);
+    world_cycle(&w);
+    CHECK_TEXT(world_groups(&w), "");
+    berth_engine_forget(w.engine);
+    world_cycle(&w);
+    CHECK_TEXT(world_groups(&w), "bind j1/task.0>n2");
+    berth_engine_forget(w.engine);
+    after = world_export(w.engine);
+    CHECK_TEXT(before, after);
+    free(before);
+    free(after);
+    world_fini(&w);
+}
+
+/* A delta that no engine could hold, and the word that its refusal must have. */
+static const struct {
+    const char *name;
+    struct berth_delta delta;
+    const char *says;
+} refusals[] = {
+    { "no key", { BERTH_JOB, false, { .job = &(struct berth_job){ .name = "x" } } }, "id" },
+    { "negative",
+      { BERTH_NODE,
+        false,
+        { .node = &(struct berth_node){ .id = "n",
+                                        .offers = { &(struct berth_amount){ "cpu", -1 }, 1 } } } },
+      "offers of cpu" },
+    { "unknown action",
+      { BERTH_CONFIG,
+        false,
+        { .config =
+              &(struct berth_config){ .has_actions = true,
+                                      .actions = { &(const char *const){ "alocate" }, 1 } } } },
+      "/actions/0: no action alocate; did you mean allocate?" },
+    { "unknown profile",
+      { BERTH_CONFIG, false, { .config = &(struct berth_config){ .profile = "berht" } } },
+      "/profile: no profile berht; did you mean berth?" },
+};
+
+TEST(engine_refuses_what_it_cannot_hold)
+{
+    ROW_EACH (c, refusals) {
+        struct world w;
+        struct err err = { 0 };
+        world_init(&w);
+        CHECK(berth_engine_apply(w.engine, &c->delta, 1, &err) < 0);
+        CHECK(strstr(err.text, c->says) != NULL);
+        world_fini(&w);
+    }
+}
+
+TEST(engine_explains_every_node)
+{
+    struct world w;
+    struct berth_explanation why;
+    struct err err = { 0 };
+    struct berth_task_ref ref = { .job = "j2", .group = "task" };
+
+    world_init(&w);
+    world_queue(&w, "default");
+    world_node(&w, "n1", 2);
+    world_node(&w, "n2", 4);
+    world_job(&w, "j1", 1, 1, 4);
+    world_cycle(&w);
+    world_accept(&w, BERTH_TASK_RUNNING);
+    world_job(&w, "j2", 1, 1, 3);
+    CHECK_OK(berth_engine_explain(w.engine, &w.in, &ref, &w.arena, &why, &err), &err);
+    CHECK_EQ(why.n_nodes, 2);
+    CHECK_TEXT(wait_codes[why.state].word, "INSUFFICIENT_CPU");
+    CHECK_TEXT(why.nodes[1].node, "n2");
+    CHECK_TEXT(wait_codes[why.nodes[1].code].word, "INSUFFICIENT_CPU");
+    CHECK_TEXT(why.nodes[1].holder, "j1");
+    CHECK_EQ(why.nodes[1].free, 0);
+    ref.job = "j9";
+    CHECK_EQ(berth_engine_explain(w.engine, &w.in, &ref, &w.arena, &why, &err), -ENOENT);
+    world_fini(&w);
+}

@@ -1,0 +1,254 @@
+/*
+ * Random histories: an engine that lived through one and an engine rebuilt from its export hold
+ * the same and decide the same; so does one whose deltas came in another order.
+ */
+#include "engine/testing.h"
+
+enum { N_NODES = 6, N_JOBS = 8, N_QUEUES = 3, N_STEPS = 60 };
+
+static const char *const sizes[] = { "small", "large" };
+
+static char *name(struct world *w, const char *prefix, uint64_t i)
+{
+    return arena_format(&w->arena, "%s%" PRIu64, prefix, i);
+}
+
+static void tell_node(struct world *w, uint64_t *random, uint64_t i)
+{
+    struct berth_label label = { "size", sizes[test_random(random) % 2] };
+    struct berth_node node = {
+        .id = name(w, "n", i),
+        .seq = i % 4,
+        .state = test_random(random) % 8 ? NODE_READY : NODE_UNREACHABLE,
+        .cordoned = test_random(random) % 8 == 0,
+        .labels = { &label, 1 },
+        .offers = world_amounts(w, 1 + (int64_t)(test_random(random) % 8), 1 << 30),
+    };
+
+    if (test_random(random) % 5 == 0)
+        world_end(w, BERTH_NODE, &node);
+    else
+        world_tell(w, BERTH_NODE, &node);
+}
+
+static void tell_queue(struct world *w, uint64_t *random, uint64_t i)
+{
+    struct berth_queue queue = { .name = name(w, "q", i),
+                                 .seq = i,
+                                 .weight = 1 + (int)(test_random(random) % 3),
+                                 .priority = (int)(test_random(random) % 2) };
+
+    if (test_random(random) % 6 == 0)
+        world_end(w, BERTH_QUEUE, &queue);
+    else
+        world_tell(w, BERTH_QUEUE, &queue);
+}
+
+static void tell_job(struct world *w, uint64_t *random, uint64_t i)
+{
+    struct berth_label label = { "size", "large" };
+    struct berth_task_group groups[2] = { { .name = "a", .role = "a" }, { .name = "b" } };
+    struct berth_job job = { .id = name(w, "j", i),
+                             .name = "job",
+                             .seq = 100 + i % 5,
+                             .namespace_ = name(w, "ns", i % 2),
+                             .queue = name(w, "q", test_random(random) % N_QUEUES),
+                             .priority = (int)(test_random(random) % 3),
+                             .min_available = (uint32_t)(test_random(random) % 4),
+                             .created_at_ms = (int64_t)(test_random(random) % 1000000),
+                             .groups = groups,
+                             .n_groups = 1 + test_random(random) % 2 };
+
+    for (size_t g = 0; g < job.n_groups; g++) {
+        groups[g].replicas = (uint32_t)(test_random(random) % 5);
+        groups[g].asks = world_amounts(w, (int64_t)(test_random(random) % 4), 1 << 20);
+        groups[g].priority = (int)(test_random(random) % 2);
+        if (test_random(random) % 3 == 0)
+            groups[g].node_selector = (struct berth_labels){ &label, 1 };
+    }
+    if (test_random(random) % 5 == 0)
+        world_end(w, BERTH_JOB, &job);
+    else
+        world_tell(w, BERTH_JOB, &job);
+}
+
+static void tell_task(struct world *w, uint64_t *random, uint64_t i)
+{
+    struct berth_task task = {
+        .job = name(w, "j", i),
+        .group = test_random(random) % 2 ? "a" : "b",
+        .index = (uint32_t)(test_random(random) % 5),
+        .state = (enum berth_task_state)(test_random(random) % BERTH_TASK_STATE_COUNT),
+        .attempt = (uint32_t)(test_random(random) % 3),
+        .not_before_ms = (int64_t)(test_random(random) % 2) * 1000500,
+        .node = name(w, "n", test_random(random) % N_NODES),
+    };
+
+    if (test_random(random) % 4 == 0)
+        task.holds = world_amounts(w, 1 + (int64_t)(test_random(random) % 3), 1 << 21);
+    if (test_random(random) % 3 == 0)
+        world_end(w, BERTH_TASK, &task);
+    else
+        world_tell(w, BERTH_TASK, &task);
+}
+
+static void step(struct world *w, uint64_t *random)
+{
+    switch (test_random(random) % 8) {
+    case 0:
+    case 1:
+        tell_node(w, random, test_random(random) % N_NODES);
+        break;
+    case 2:
+        tell_queue(w, random, test_random(random) % N_QUEUES);
+        break;
+    case 3:
+    case 4:
+        tell_job(w, random, test_random(random) % N_JOBS);
+        break;
+    case 5:
+        tell_task(w, random, test_random(random) % N_JOBS);
+        break;
+    default:
+        world_cycle(w);
+        world_accept(w, test_random(random) % 2 ? BERTH_TASK_RUNNING : BERTH_TASK_BOUND);
+        w->in.now_ms += 250;
+        w->in.seed++;
+        break;
+    }
+}
+
+static struct berth_engine *rebuild(struct berth_engine *engine)
+{
+    struct err err = { 0 };
+    struct berth_engine *other = berth_engine_new(&err);
+
+    CHECK_EQ(berth_engine_export(engine, world_feed, other), 0);
+    return other;
+}
+
+/* Both decide the same over the next cycles, each accepting its own decisions. */
+static void live_on_alike(struct world *w, struct berth_engine *other)
+{
+    struct world twin = { .engine = other, .in = w->in };
+
+    for (int cycle = 0; cycle < 10; cycle++) {
+        char *a = world_export(w->engine), *b = world_export(twin.engine);
+        CHECK_TEXT(a, b);
+        free(a);
+        free(b);
+        world_cycle(w);
+        world_cycle(&twin);
+        CHECK_TEXT(world_groups(w), world_groups(&twin));
+        CHECK_TEXT(w->out.digest, twin.out.digest);
+        world_accept(w, BERTH_TASK_RUNNING);
+        world_accept(&twin, BERTH_TASK_RUNNING);
+        w->in.now_ms = twin.in.now_ms += 250;
+        w->in.seed = ++twin.in.seed;
+    }
+    berth_decisions_free(&twin.out);
+    arena_fini(&twin.arena);
+}
+
+static const char *const profiles[] = { "berth", "volcano", "bench" };
+
+TEST(engine_rebuilt_from_its_export_decides_the_same)
+{
+    uint64_t random = test_seed();
+
+    for (int history = 0; history < 60; history++) {
+        struct world w;
+        struct berth_engine *other;
+        char *before, *after;
+        world_init(&w);
+        world_tell(&w, BERTH_CONFIG, &(struct berth_config){ .profile = profiles[history % 3] });
+        for (int i = 0; i < N_STEPS; i++)
+            step(&w, &random);
+        other = rebuild(w.engine);
+        before = world_export(w.engine);
+        world_cycle(&w);
+        after = world_export(w.engine);
+        CHECK_TEXT(before, after);
+        free(before);
+        free(after);
+        live_on_alike(&w, other);
+        berth_engine_free(other);
+        world_fini(&w);
+    }
+}
+
+struct one_kind {
+    struct berth_engine *to;
+    int kind;
+};
+
+static int feed_kind(const struct berth_delta *delta, void *arg)
+{
+    const struct one_kind *one = arg;
+
+    return (int)delta->kind == one->kind ? world_feed(delta, one->to) : 0;
+}
+
+TEST(engine_takes_deltas_of_different_objects_in_any_order)
+{
+    uint64_t random = test_seed();
+
+    for (int history = 0; history < 40; history++) {
+        struct world w, other;
+        char *a, *b;
+        world_init(&w);
+        for (int i = 0; i < N_STEPS; i++)
+            step(&w, &random);
+        /* Kinds from the last to the first; and then all of it once more. */
+        world_init(&other);
+        other.in = w.in;
+        for (int kind = BERTH_KIND_COUNT - 1; kind >= 0; kind--)
+            CHECK_EQ(
+                berth_engine_export(w.engine, feed_kind, &(struct one_kind){ other.engine, kind }),
+                0);
+        a = world_export(w.engine);
+        b = world_export(other.engine);
+        CHECK_TEXT(a, b);
+        free(a);
+        free(b);
+        world_cycle(&w);
+        world_cycle(&other);
+        CHECK_TEXT(w.out.digest, other.out.digest);
+        world_fini(&w);
+        world_fini(&other);
+    }
+}
+
+TEST(engine_forgets_random_suppositions)
+{
+    uint64_t random = test_seed();
+
+    for (int history = 0; history < 40; history++) {
+        struct world w;
+        struct err err = { 0 };
+        struct berth_node node = { .id = "n1" };
+        struct berth_queue queue = { .name = "q1", .seq = 9 };
+        struct berth_job job = { .id = "j3" };
+        struct berth_task task = { .job = "j2", .group = "a", .state = BERTH_TASK_FAILED };
+        struct berth_delta deltas[] = {
+            { BERTH_NODE, true, { .node = &node } },
+            { BERTH_QUEUE, false, { .queue = &queue } },
+            { BERTH_JOB, true, { .job = &job } },
+            { BERTH_TASK, false, { .task = &task } },
+            { BERTH_CONFIG, false, { .config = &(struct berth_config){ .profile = "volcano" } } },
+        };
+        char *before, *after;
+        world_init(&w);
+        for (int i = 0; i < N_STEPS; i++)
+            step(&w, &random);
+        before = world_export(w.engine);
+        CHECK_OK(berth_engine_suppose(w.engine, deltas, COUNT_OF(deltas), &err), &err);
+        world_cycle(&w);
+        berth_engine_forget(w.engine);
+        after = world_export(w.engine);
+        CHECK_TEXT(before, after);
+        free(before);
+        free(after);
+        world_fini(&w);
+    }
+}

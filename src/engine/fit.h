@@ -1,0 +1,62 @@
+/*
+ * Fit: which nodes a class of tasks fits on, which of them is best, and why the others are not.
+ *
+ * A class that is used again keeps, for every node, the first check that the node fails, or its
+ * score; above them stands a tournament whose winner is the best node. A placement touches one
+ * node, and each class repairs just that one when it is next used. So k like tasks on N nodes
+ * cost about N + k log N. Everything here is a cache: it may be thrown away at any time and
+ * changes no answer.
+ */
+#ifndef ENGINE_FIT_H
+#define ENGINE_FIT_H
+
+#include "engine/session.h"
+
+/* Where on a node there is room. Smaller is better. */
+enum room {
+    ROOM_IDLE,         /* now */
+    ROOM_IDLE_OUTSIDE, /* now, on a node of another shard */
+    ROOM_FUTURE,       /* once what is being freed is free */
+    ROOM_FUTURE_OUTSIDE,
+    ROOM_NONE
+};
+
+/* Why a node will not do: a wait code, or FAIL_DIM + the dimension that is short. */
+typedef uint32_t fail_t;
+enum { FAIL_NONE = 0, FAIL_DIM = 1 << 16 };
+
+struct choice {
+    struct node *node;
+    enum room room;
+    double score;
+};
+
+/** The best node for a task, or false. */
+bool fit_best(struct session *s, const struct task *task, struct choice *out);
+/** Likewise among some nodes; with_room false: whatever room they have. */
+bool fit_best_of(struct session *s, const struct task *task, struct node *const *nodes, size_t n,
+                 bool with_room, struct choice *out);
+/** The scores of nodes that are the candidates. */
+void fit_scores(struct session *s, const struct task *task, struct node *const *nodes, size_t n,
+                double *scores);
+
+/** What plugins and the model say of a node, room aside. */
+enum wait_code fit_predicate(struct session *s, const struct kind *kind, const struct node *node);
+/** The first check that a node fails. */
+fail_t fit_fail(struct session *s, const struct kind *kind, const struct node *node,
+                enum room *room);
+enum wait_code fail_code(const struct model *model, fail_t fail);
+
+/** How many nodes fail for what, by code in counts[WAIT_CODE_COUNT] and by dimension. */
+struct fit_counts {
+    uint32_t by_code[WAIT_CODE_COUNT];
+    uint32_t *by_dim; /* n_dims of them, in the arena */
+    size_t n_dims;
+    uint32_t n_fit;
+};
+void fit_count(struct session *s, struct kind *kind, struct arena *arena, struct fit_counts *out);
+
+/** Whether a task of the kind was refused by all nodes and no node was touched since. */
+void fit_free(struct model *model, struct kind *kind);
+
+#endif

@@ -1,0 +1,462 @@
+/* The framework: see framework.h. How the answers of several plugins become one. */
+#include "engine/framework.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/nearest.h"
+#include "base/quantity.h"
+#include "base/str.h"
+#include "engine/session.h"
+#include "engine/topology.h"
+
+#define NO_HOOK BERTH_HOOK_COUNT /* it has no switch */
+
+#define MEMBER(what, hook, member) [what] = { hook, offsetof(struct plugin, member) }
+static const struct {
+    enum berth_hook hook;
+    size_t at;
+} members[HOOKED_COUNT] = {
+    MEMBER(HOOKED_JOB_ORDER, BERTH_HOOK_JOB_ORDER, job_order),
+    MEMBER(HOOKED_TASK_ORDER, BERTH_HOOK_TASK_ORDER, task_order),
+    MEMBER(HOOKED_QUEUE_ORDER, BERTH_HOOK_QUEUE_ORDER, queue_order),
+    MEMBER(HOOKED_SUB_JOB_ORDER, BERTH_HOOK_SUB_JOB_ORDER, sub_job_order),
+    MEMBER(HOOKED_VICTIM_QUEUE_ORDER, NO_HOOK, victim_queue_order),
+    MEMBER(HOOKED_JOB_VALID, NO_HOOK, job_valid),
+    MEMBER(HOOKED_JOB_READY, BERTH_HOOK_JOB_READY, job_ready),
+    MEMBER(HOOKED_JOB_PIPELINED, BERTH_HOOK_JOB_PIPELINED, job_pipelined),
+    MEMBER(HOOKED_JOB_STARVING, BERTH_HOOK_JOB_STARVING, job_starving),
+    MEMBER(HOOKED_SUB_JOB_READY, BERTH_HOOK_SUB_JOB_READY, sub_job_ready),
+    MEMBER(HOOKED_SUB_JOB_PIPELINED, BERTH_HOOK_SUB_JOB_PIPELINED, sub_job_pipelined),
+    MEMBER(HOOKED_JOB_ENQUEUEABLE, BERTH_HOOK_JOB_ENQUEUED, job_enqueueable),
+    MEMBER(HOOKED_JOB_ENQUEUED, BERTH_HOOK_JOB_ENQUEUED, job_enqueued),
+    MEMBER(HOOKED_IS_LOCAL, NO_HOOK, is_local),
+    MEMBER(HOOKED_PREDICATE_FIXED, BERTH_HOOK_PREDICATE, predicate_fixed),
+    MEMBER(HOOKED_PREDICATE, BERTH_HOOK_PREDICATE, predicate),
+    MEMBER(HOOKED_SCORE, BERTH_HOOK_NODE_ORDER, score),
+    MEMBER(HOOKED_SCORE_ALL, BERTH_HOOK_NODE_ORDER, score_all),
+    MEMBER(HOOKED_PREEMPTABLE, BERTH_HOOK_PREEMPTABLE, preemptable),
+    MEMBER(HOOKED_RECLAIMABLE, BERTH_HOOK_RECLAIMABLE, reclaimable),
+    MEMBER(HOOKED_VICTIMS, BERTH_HOOK_VICTIM, victims),
+    MEMBER(HOOKED_OVERUSED, BERTH_HOOK_OVERUSED, overused),
+    MEMBER(HOOKED_PREEMPTIVE, BERTH_HOOK_PREEMPTIVE, preemptive),
+    MEMBER(HOOKED_ALLOCATABLE, BERTH_HOOK_ALLOCATABLE, allocatable),
+    MEMBER(HOOKED_DOMAIN_SCORE, BERTH_HOOK_HYPER_NODE_ORDER, domain_score),
+    MEMBER(HOOKED_GRADIENTS, BERTH_HOOK_HYPER_NODE_GRADIENT, gradients),
+    MEMBER(HOOKED_DESERVED, NO_HOOK, deserved),
+    MEMBER(HOOKED_ON_ALLOCATE, NO_HOOK, on_allocate),
+    MEMBER(HOOKED_ON_DEALLOCATE, NO_HOOK, on_deallocate),
+};
+
+static bool is_hooked(const struct plugin_use *use, size_t what)
+{
+    void (*hook)(void);
+
+    memcpy(&hook, (const char *)use->plugin + members[what].at, sizeof(hook));
+    return hook &&
+           (members[what].hook == NO_HOOK || (use->enabled & BERTH_HOOK_BIT(members[what].hook)));
+}
+
+void framework_hook(struct plugin_use *uses, size_t n, struct arena *arena,
+                    struct hooked hooked[HOOKED_COUNT])
+{
+    for (size_t what = 0; what < HOOKED_COUNT; what++) {
+        struct hooked *list = &hooked[what];
+        *list = (struct hooked){ ARENA_NEW0_N(arena, struct plugin_use *, n + 1), 0 };
+        for (size_t i = 0; i < n; i++)
+            if (is_hooked(&uses[i], what))
+                list->at[list->n++] = &uses[i];
+    }
+}
+
+#define USES(use, s, what)                                                                         \
+    for (struct plugin_use *const *at_ = (s)->setup->hooked[what].at,                              \
+                                  *const *end_ = at_ + (s)->setup->hooked[what].n,                 \
+                                  *use = at_ < end_ ? *at_ : NULL;                                 \
+         at_ < end_; at_++, use = at_ < end_ ? *at_ : NULL)
+
+/* --- Orders */
+
+int job_plugin_cmp(struct session *s, const struct job *a, const struct job *b)
+{
+    USES(use, s, HOOKED_JOB_ORDER)
+    {
+        int cmp = use->plugin->job_order(s, use, a, b);
+        if (cmp)
+            return cmp;
+    }
+    return 0;
+}
+
+static int64_t created_at(const struct session *s, int64_t at_ms)
+{
+    return at_ms ? at_ms : s->in.now_ms;
+}
+
+static int by_time(int64_t a, int64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+int job_cmp(struct session *s, const struct job *a, const struct job *b)
+{
+    int cmp = job_plugin_cmp(s, a, b);
+
+    if (cmp)
+        return cmp;
+    if (s->policy->job_tie == JOB_TIE_SEQ)
+        return job_rank_cmp(a, b);
+    cmp = by_time(created_at(s, a->kept->created_at_ms), created_at(s, b->kept->created_at_ms));
+    return cmp ? cmp : strcmp(a->id, b->id);
+}
+
+int queue_cmp(struct session *s, const struct queue *a, const struct queue *b)
+{
+    int cmp;
+
+    USES(use, s, HOOKED_QUEUE_ORDER)
+    {
+        cmp = use->plugin->queue_order(s, use, a, b);
+        if (cmp)
+            return cmp;
+    }
+    if (s->policy->job_tie == JOB_TIE_SEQ)
+        return queue_rank_cmp(a, b);
+    cmp = by_time(created_at(s, a->kept->created_at_ms), created_at(s, b->kept->created_at_ms));
+    return cmp ? cmp : strcmp(a->name, b->name);
+}
+
+static bool task_number(const struct task *task, int64_t *number)
+{
+    if (task->group->spec->replicas > 1) {
+        *number = task->index;
+        return true;
+    }
+    *number = task->group->number;
+    return task->group->has_number;
+}
+
+int task_cmp(struct session *s, const struct task *a, const struct task *b)
+{
+    const struct group *x = a->group, *y = b->group;
+    int64_t n, m;
+    int cmp;
+
+    USES(use, s, HOOKED_TASK_ORDER)
+    {
+        cmp = use->plugin->task_order(s, use, a, b);
+        if (cmp)
+            return cmp;
+    }
+    if (s->policy->job_tie == JOB_TIE_SEQ && x->job == y->job)
+        return x != y ? (x->at < y->at ? -1 : 1) : (a->index > b->index) - (a->index < b->index);
+    if (task_number(a, &n) && task_number(b, &m) && n != m)
+        return n < m ? -1 : 1;
+    n = x->spec->created_at_ms ? x->spec->created_at_ms : x->job->kept->created_at_ms;
+    m = y->spec->created_at_ms ? y->spec->created_at_ms : y->job->kept->created_at_ms;
+    cmp = by_time(created_at(s, n), created_at(s, m));
+    if (!cmp)
+        cmp = strcmp(x->kind->namespace_, y->kind->namespace_);
+    if (!cmp)
+        cmp = strcmp(x->spec->name, y->spec->name);
+    if (!cmp && x->job != y->job)
+        cmp = strcmp(x->job->id, y->job->id);
+    return cmp ? cmp : (a->index > b->index) - (a->index < b->index);
+}
+
+int sub_job_cmp(struct session *s, const struct sub_job *a, const struct sub_job *b)
+{
+    USES(use, s, HOOKED_SUB_JOB_ORDER)
+    {
+        int cmp = use->plugin->sub_job_order(s, use, a, b);
+        if (cmp)
+            return cmp;
+    }
+    if (a->match_index != b->match_index)
+        return a->match_index < b->match_index ? -1 : 1;
+    return strcmp(a->id, b->id);
+}
+
+bool victim_queue_before(struct session *s, const struct queue *a, const struct queue *b,
+                         const struct queue *for_queue)
+{
+    USES(use, s, HOOKED_VICTIM_QUEUE_ORDER)
+    {
+        int cmp = use->plugin->victim_queue_order(s, use, a, b, for_queue);
+        if (cmp)
+            return cmp < 0;
+    }
+    return queue_cmp(s, a, b) > 0;
+}
+
+/* --- Yes and no */
+
+bool job_is_valid(struct session *s, const struct job *job, struct why *why)
+{
+    USES(use, s, HOOKED_JOB_VALID)
+    if (!use->plugin->job_valid(s, use, job, why))
+        return false;
+    return true;
+}
+
+bool job_is_ready(struct session *s, const struct job *job)
+{
+    USES(use, s, HOOKED_JOB_READY)
+    if (!use->plugin->job_ready(s, use, job))
+        return false;
+    return true;
+}
+
+bool sub_job_is_ready(struct session *s, const struct sub_job *sub)
+{
+    if (!sub->is_grouped)
+        return job_is_ready(s, sub->job);
+    USES(use, s, HOOKED_SUB_JOB_READY)
+    if (!use->plugin->sub_job_ready(s, use, sub))
+        return false;
+    return true;
+}
+
+/* A no is final; a yes ends the vote with its tier; nobody's word is a yes. */
+#define TIERED_VOTE(s, what, use, ask)                                                             \
+    size_t tier_ = 0;                                                                              \
+    bool permitted_ = false;                                                                       \
+    USES(use, s, what)                                                                             \
+    {                                                                                              \
+        enum vote vote_;                                                                           \
+        if (use->tier != tier_ && permitted_)                                                      \
+            return true;                                                                           \
+        tier_ = use->tier;                                                                         \
+        vote_ = (ask);                                                                             \
+        if (vote_ == VOTE_REJECT)                                                                  \
+            return false;                                                                          \
+        permitted_ = permitted_ || vote_ == VOTE_PERMIT;                                           \
+    }                                                                                              \
+    return true
+
+bool job_is_pipelined(struct session *s, const struct job *job)
+{
+    TIERED_VOTE(s, HOOKED_JOB_PIPELINED, use, use->plugin->job_pipelined(s, use, job));
+}
+
+bool sub_job_is_pipelined(struct session *s, const struct sub_job *sub)
+{
+    if (!sub->is_grouped)
+        return job_is_pipelined(s, sub->job);
+    TIERED_VOTE(s, HOOKED_SUB_JOB_PIPELINED, use, use->plugin->sub_job_pipelined(s, use, sub));
+}
+
+bool job_may_enqueue(struct session *s, const struct job *job, struct why *why)
+{
+    TIERED_VOTE(s, HOOKED_JOB_ENQUEUEABLE, use, use->plugin->job_enqueueable(s, use, job, why));
+}
+
+bool job_is_starving(struct session *s, const struct job *job)
+{
+    const struct hooked *hooked = &s->setup->hooked[HOOKED_JOB_STARVING];
+
+    for (size_t i = 0; i < hooked->n && hooked->at[i]->tier == hooked->at[0]->tier; i++)
+        if (!hooked->at[i]->plugin->job_starving(s, hooked->at[i], job))
+            return false;
+    return hooked->n > 0;
+}
+
+void job_note_enqueued(struct session *s, const struct job *job)
+{
+    USES(use, s, HOOKED_JOB_ENQUEUED)
+    use->plugin->job_enqueued(s, use, job);
+}
+
+bool queue_is_overused(struct session *s, const struct queue *queue)
+{
+    USES(use, s, HOOKED_OVERUSED)
+    if (use->plugin->overused(s, use, queue))
+        return true;
+    return false;
+}
+
+bool queue_is_preemptive(struct session *s, const struct queue *queue, const struct task *task)
+{
+    USES(use, s, HOOKED_PREEMPTIVE)
+    if (!use->plugin->preemptive(s, use, queue, task))
+        return false;
+    return true;
+}
+
+bool queue_may_allocate(struct session *s, const struct queue *queue, const struct kind *kind,
+                        struct why *why)
+{
+    USES(use, s, HOOKED_ALLOCATABLE)
+    if (!use->plugin->allocatable(s, use, queue, kind, why))
+        return false;
+    return true;
+}
+
+/* --- Victims */
+
+static struct victims victims_room(struct session *s, size_t n)
+{
+    return (struct victims){ ARENA_NEW0_N(&s->arena, struct task *, n + 1), 0 };
+}
+
+static bool has_victim(const struct victims *set, const struct task *task)
+{
+    for (size_t i = 0; i < set->n; i++)
+        if (set->at[i] == task)
+            return true;
+    return false;
+}
+
+static void intersect(struct victims *set, const struct victims *with)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < set->n; i++)
+        if (has_victim(with, set->at[i]))
+            set->at[n++] = set->at[i];
+    set->n = n;
+}
+
+struct victims victims_agree(struct session *s, bool reclaim, const struct task *task,
+                             const struct victims *from)
+{
+    const struct hooked *hooked =
+        &s->setup->hooked[reclaim ? HOOKED_RECLAIMABLE : HOOKED_PREEMPTABLE];
+    struct victims set = { 0 };
+    bool is_set = false, tier_over = false;
+
+    for (size_t i = 0; i < hooked->n; i++) {
+        struct plugin_use *use = hooked->at[i];
+        struct victims answer;
+        enum vote vote;
+        if (i && use->tier != hooked->at[i - 1]->tier) {
+            if (is_set && s->policy->victims == VICTIMS_FIRST_TIER)
+                return set;
+            if (tier_over && s->policy->victims == VICTIMS_EVERY_TIER)
+                return (struct victims){ 0 };
+            tier_over = false;
+        }
+        if (tier_over)
+            continue;
+        answer = victims_room(s, from->n);
+        vote = reclaim ? use->plugin->reclaimable(s, use, task, from, &answer)
+                       : use->plugin->preemptable(s, use, task, from, &answer);
+        if (vote == VOTE_ABSTAIN)
+            continue;
+        if (!answer.n) {
+            is_set = false;
+            tier_over = true;
+        } else if (!is_set) {
+            set = answer;
+            is_set = true;
+        } else {
+            intersect(&set, &answer);
+            is_set = set.n > 0;
+            tier_over = !is_set && s->policy->victims == VICTIMS_EVERY_TIER;
+        }
+    }
+    return is_set ? set : (struct victims){ 0 };
+}
+
+/* --- Arguments */
+
+int err_under(struct err *err, const char *step)
+{
+    struct err inner = *err;
+
+    *err = (struct err){ 0 };
+    return err_set(err, inner.code, "%s%s%s", step, inner.text[0] == '/' ? "" : ": ", inner.text);
+}
+
+bool value_number(const struct berth_value *value, double *out)
+{
+    if (value->kind == BERTH_VALUE_INT)
+        *out = (double)value->number;
+    else if (value->kind == BERTH_VALUE_DOUBLE)
+        *out = value->real;
+    else
+        return false;
+    return true;
+}
+
+const struct berth_value *berth_value_get(const struct berth_value *object, const char *key)
+{
+    for (size_t i = 0; object && i < object->n_members; i++)
+        if (text_eq(object->members[i].key, key))
+            return &object->members[i];
+    return NULL;
+}
+
+static bool value_truth(const struct berth_value *value, bool *out)
+{
+    if (value->kind == BERTH_VALUE_BOOL)
+        *out = value->truth;
+    else if (value->kind == BERTH_VALUE_TEXT && text_eq(value->text, "true"))
+        *out = true;
+    else if (value->kind == BERTH_VALUE_TEXT && text_eq(value->text, "false"))
+        *out = false;
+    else
+        return false;
+    return true;
+}
+
+static int argument_read(const struct argument *known, const struct berth_value *value, void *out,
+                         struct err *err)
+{
+    struct err why = { 0 };
+    void *at = (char *)out + known->at;
+
+    switch (known->kind) {
+    case ARG_BOOL:
+        if (value_truth(value, at))
+            return 0;
+        return err_set(err, -EINVAL, "/%s: true or false", known->name);
+    case ARG_INT:
+        if (value->kind != BERTH_VALUE_INT)
+            return err_set(err, -EINVAL, "/%s: a whole number", known->name);
+        *(int64_t *)at = value->number;
+        return 0;
+    case ARG_DOUBLE:
+        if (value_number(value, at))
+            return 0;
+        return err_set(err, -EINVAL, "/%s: a number", known->name);
+    case ARG_TEXT:
+        if (value->kind != BERTH_VALUE_TEXT)
+            return err_set(err, -EINVAL, "/%s: a text", known->name);
+        *(const char **)at = value->text;
+        return 0;
+    case ARG_DURATION:
+        if (value->kind != BERTH_VALUE_TEXT)
+            return err_set(err, -EINVAL, "/%s: a duration", known->name);
+        if (duration_parse(value->text, at, &why) < 0)
+            return err_set(err, -EINVAL, "/%s: %s", known->name, why.text);
+        return 0;
+    case ARG_OBJECT:
+        if (value->kind != BERTH_VALUE_OBJECT)
+            return err_set(err, -EINVAL, "/%s: an object", known->name);
+        *(const struct berth_value **)at = value;
+        return 0;
+    }
+    return 0;
+}
+
+int arguments_read(const struct berth_value *object, const struct argument *known, size_t n,
+                   const char *prefix, void *out, struct err *err)
+{
+    for (size_t i = 0; object && i < object->n_members; i++) {
+        const struct berth_value *value = &object->members[i];
+        size_t at = 0;
+        int r;
+        while (at < n && strcmp(known[at].name, value->key) != 0)
+            at++;
+        if (at == n) {
+            if (prefix && text_begins(value->key, prefix))
+                continue;
+            return err_set(err, -EINVAL, "/%s: no such argument", value->key);
+        }
+        r = argument_read(&known[at], value, out, err);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}

@@ -1,0 +1,225 @@
+/*
+ * The framework: where plugins and actions take part, and how several answers become one.
+ *
+ * A plugin is one file with one `struct plugin`, listed in plugins.c; a hook that it does not
+ * have is NULL. An action likewise, in actions.c. What a plugin keeps for a session hangs on
+ * its `state`, made in `open` from the session's arena; it has no other memory.
+ */
+#ifndef ENGINE_FRAMEWORK_H
+#define ENGINE_FRAMEWORK_H
+
+#include "engine/model.h"
+
+struct session;
+struct plugin_use;
+
+enum vote { VOTE_REJECT = -1, VOTE_ABSTAIN = 0, VOTE_PERMIT = 1 };
+
+/* Why something was refused: a code and the numbers behind it. */
+struct why {
+    enum wait_code code;
+    uint32_t dim; /* NOWHERE: none */
+    wide asked, free, limit;
+    const char *blocker; /* a queue or quota; NULL */
+};
+
+/* Tasks that may be evicted, in the order in which they were found. */
+struct victims {
+    struct task **at;
+    size_t n;
+};
+
+/* A set of nodes that a task may go to, and their scores. */
+struct candidates {
+    struct node **nodes;
+    double *scores;
+    size_t n;
+};
+
+/* Network domains and sub-jobs: see topology.h. */
+struct domain;
+struct domain_list;
+struct sub_job;
+
+struct plugin {
+    const char *name;
+    /** Reads arguments into *out, in the setup's arena; NULL: the plugin takes none. */
+    int (*configure)(const struct berth_value *arguments, struct arena *arena, void **out,
+                     struct err *err);
+    void (*open)(struct session *s, struct plugin_use *use);
+
+    /* Orders: below 0 if a goes first. */
+    int (*job_order)(struct session *s, struct plugin_use *use, const struct job *a,
+                     const struct job *b);
+    int (*task_order)(struct session *s, struct plugin_use *use, const struct task *a,
+                      const struct task *b);
+    int (*queue_order)(struct session *s, struct plugin_use *use, const struct queue *a,
+                       const struct queue *b);
+    int (*sub_job_order)(struct session *s, struct plugin_use *use, const struct sub_job *a,
+                         const struct sub_job *b);
+    /** Whose tasks are evicted first for a job of queue `for_queue`. */
+    int (*victim_queue_order)(struct session *s, struct plugin_use *use, const struct queue *a,
+                              const struct queue *b, const struct queue *for_queue);
+
+    /** Whether the job has enough live tasks to be looked at; fills why otherwise. */
+    bool (*job_valid)(struct session *s, struct plugin_use *use, const struct job *job,
+                      struct why *why);
+    bool (*job_ready)(struct session *s, struct plugin_use *use, const struct job *job);
+    enum vote (*job_pipelined)(struct session *s, struct plugin_use *use, const struct job *job);
+    bool (*job_starving)(struct session *s, struct plugin_use *use, const struct job *job);
+    bool (*sub_job_ready)(struct session *s, struct plugin_use *use, const struct sub_job *sub);
+    enum vote (*sub_job_pipelined)(struct session *s, struct plugin_use *use,
+                                   const struct sub_job *sub);
+    enum vote (*job_enqueueable)(struct session *s, struct plugin_use *use, const struct job *job,
+                                 struct why *why);
+    void (*job_enqueued)(struct session *s, struct plugin_use *use, const struct job *job);
+
+    /**
+     * Whether answers about a kind go by the kind, the node and its tasks alone, so that they may
+     * be kept until the node is touched. NULL: they always do.
+     */
+    bool (*is_local)(struct session *s, struct plugin_use *use, const struct kind *kind);
+    /** By the node's fixed properties (its class) and the kind alone: WAIT_NONE or a code. */
+    enum wait_code (*predicate_fixed)(struct session *s, struct plugin_use *use,
+                                      const struct kind *kind, const struct node *node);
+    /** By anything else. */
+    enum wait_code (*predicate)(struct session *s, struct plugin_use *use, const struct kind *kind,
+                                const struct node *node);
+    double (*score)(struct session *s, struct plugin_use *use, const struct kind *kind,
+                    const struct node *node);
+    /** Adds to the scores of all candidates at once; for what goes by the others' values. */
+    void (*score_all)(struct session *s, struct plugin_use *use, const struct task *task,
+                      const struct candidates *candidates);
+
+    /** Keeps those of `from` that may go for `task`, in `to`. */
+    enum vote (*preemptable)(struct session *s, struct plugin_use *use, const struct task *task,
+                             const struct victims *from, struct victims *to);
+    enum vote (*reclaimable)(struct session *s, struct plugin_use *use, const struct task *task,
+                             const struct victims *from, struct victims *to);
+    /** Adds tasks that must go for no other's sake. */
+    void (*victims)(struct session *s, struct plugin_use *use, struct victims *to);
+    bool (*overused)(struct session *s, struct plugin_use *use, const struct queue *queue);
+    /** Whether the queue may take room back for this task. */
+    bool (*preemptive)(struct session *s, struct plugin_use *use, const struct queue *queue,
+                       const struct task *task);
+    bool (*allocatable)(struct session *s, struct plugin_use *use, const struct queue *queue,
+                        const struct kind *kind, struct why *why);
+
+    /** Scores of domains for a job, and which domains to try in which order. */
+    double (*domain_score)(struct session *s, struct plugin_use *use, const struct sub_job *sub,
+                           const struct domain *domain);
+    bool (*gradients)(struct session *s, struct plugin_use *use, const struct sub_job *sub,
+                      const struct domain *top, struct domain_list *out);
+
+    /** What a queue deserves, by dimension; NULL if the plugin has no say. */
+    const wide *(*deserved)(struct session *s, struct plugin_use *use, const struct queue *queue);
+    /** A task took room (or a promise of it), or gave it up. */
+    void (*on_allocate)(struct session *s, struct plugin_use *use, const struct task *task);
+    void (*on_deallocate)(struct session *s, struct plugin_use *use, const struct task *task);
+};
+
+/* A plugin in a configuration. */
+struct plugin_use {
+    const struct plugin *plugin;
+    uint32_t enabled; /* BERTH_HOOK_BITs */
+    size_t tier;
+    void *config; /* its arguments, read */
+    void *state;  /* of the open session */
+};
+
+/* Each hook's uses, in the order of the tiers. */
+enum hooked_what {
+    HOOKED_JOB_ORDER,
+    HOOKED_TASK_ORDER,
+    HOOKED_QUEUE_ORDER,
+    HOOKED_SUB_JOB_ORDER,
+    HOOKED_VICTIM_QUEUE_ORDER,
+    HOOKED_JOB_VALID,
+    HOOKED_JOB_READY,
+    HOOKED_JOB_PIPELINED,
+    HOOKED_JOB_STARVING,
+    HOOKED_SUB_JOB_READY,
+    HOOKED_SUB_JOB_PIPELINED,
+    HOOKED_JOB_ENQUEUEABLE,
+    HOOKED_JOB_ENQUEUED,
+    HOOKED_IS_LOCAL,
+    HOOKED_PREDICATE_FIXED,
+    HOOKED_PREDICATE,
+    HOOKED_SCORE,
+    HOOKED_SCORE_ALL,
+    HOOKED_PREEMPTABLE,
+    HOOKED_RECLAIMABLE,
+    HOOKED_VICTIMS,
+    HOOKED_OVERUSED,
+    HOOKED_PREEMPTIVE,
+    HOOKED_ALLOCATABLE,
+    HOOKED_DOMAIN_SCORE,
+    HOOKED_GRADIENTS,
+    HOOKED_DESERVED,
+    HOOKED_ON_ALLOCATE,
+    HOOKED_ON_DEALLOCATE,
+    HOOKED_COUNT
+};
+
+struct hooked {
+    struct plugin_use **at;
+    size_t n;
+};
+
+struct action {
+    const char *name;
+    /** Checks arguments; NULL: it takes none. */
+    int (*check)(const struct berth_value *arguments, struct err *err);
+    void (*run)(struct session *s, const struct berth_value *arguments);
+};
+
+extern const struct plugin *const plugins[];
+extern const size_t n_plugins;
+extern const struct action *const actions[];
+extern const size_t n_actions;
+
+/** Puts each use into the lists of the hooks that it has and that are on. */
+void framework_hook(struct plugin_use *uses, size_t n, struct arena *arena,
+                    struct hooked hooked[HOOKED_COUNT]);
+
+int job_cmp(struct session *s, const struct job *a, const struct job *b);
+/** Only what plugins say: 0 where they are indifferent. */
+int job_plugin_cmp(struct session *s, const struct job *a, const struct job *b);
+int queue_cmp(struct session *s, const struct queue *a, const struct queue *b);
+int task_cmp(struct session *s, const struct task *a, const struct task *b);
+int sub_job_cmp(struct session *s, const struct sub_job *a, const struct sub_job *b);
+/** Whether the tasks of queue a are evicted before those of b. */
+bool victim_queue_before(struct session *s, const struct queue *a, const struct queue *b,
+                         const struct queue *for_queue);
+
+bool job_is_valid(struct session *s, const struct job *job, struct why *why);
+bool job_is_ready(struct session *s, const struct job *job);
+bool job_is_pipelined(struct session *s, const struct job *job);
+bool job_is_starving(struct session *s, const struct job *job);
+bool sub_job_is_ready(struct session *s, const struct sub_job *sub);
+bool sub_job_is_pipelined(struct session *s, const struct sub_job *sub);
+bool job_may_enqueue(struct session *s, const struct job *job, struct why *why);
+void job_note_enqueued(struct session *s, const struct job *job);
+bool queue_is_overused(struct session *s, const struct queue *queue);
+bool queue_is_preemptive(struct session *s, const struct queue *queue, const struct task *task);
+bool queue_may_allocate(struct session *s, const struct queue *queue, const struct kind *kind,
+                        struct why *why);
+/** The victims among `from`, after all tiers; lists live in the session's arena. */
+struct victims victims_agree(struct session *s, bool reclaim, const struct task *task,
+                             const struct victims *from);
+
+/* Arguments: typed members of an object with a default; an error names the member. */
+struct argument {
+    const char *name;
+    enum { ARG_BOOL, ARG_INT, ARG_DOUBLE, ARG_TEXT, ARG_DURATION, ARG_OBJECT } kind;
+    size_t at; /* bool, int64_t, double, const char *, int64_t ms, const struct berth_value * */
+};
+/** Reads known members into out; a name that is not known is an error unless it begins with prefix. */
+MUST_CHECK int arguments_read(const struct berth_value *object, const struct argument *known,
+                              size_t n, const char *prefix, void *out, struct err *err);
+/** Puts a pointer's step in front of an error's text; returns its code. */
+int err_under(struct err *err, const char *step);
+/** A number of kind int or double. */
+bool value_number(const struct berth_value *value, double *out);
+
+#endif

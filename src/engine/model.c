@@ -1,0 +1,343 @@
+/*
+ * The model: see model.h. Here are nodes and queues; jobs and tasks are in jobs.c, classes in
+ * classes.c.
+ */
+#include "engine/model.h"
+
+#include <string.h>
+
+#include "base/str.h"
+#include "engine/shape.h"
+
+enum { LONGEST_LOG = 1 << 20 };
+
+void model_init(struct model *model)
+{
+    *model = (struct model){ .epoch = 1, .memory_milli = 1000 };
+    dim_of(model, "pods");
+    dim_of(model, "cpu");
+    dim_of(model, "memory");
+}
+
+static void node_free(struct node *node)
+{
+    free((void *)node->kept);
+    free(node->id);
+    VEC_FINI(&node->tasks);
+    free(node);
+}
+
+static void queue_free(struct queue *queue)
+{
+    free((void *)queue->kept);
+    free(queue->name);
+    free(queue->allocated);
+    free(queue->pending);
+    free(queue);
+}
+
+void model_fini(struct model *model)
+{
+    VEC_OF(struct job *) jobs = { 0 };
+    struct map_entry *entry;
+    size_t at = 0;
+
+    while ((entry = map_next(&model->job_map, &at)))
+        VEC_PUSH(&jobs, entry->value);
+    VEC_EACH (job, &jobs)
+        job_forget(model, *job);
+    VEC_FINI(&jobs);
+    map_fini(&model->job_map);
+    for (at = 0; (entry = map_next(&model->node_map, &at));)
+        node_free(entry->value);
+    map_fini(&model->node_map);
+    for (at = 0; (entry = map_next(&model->queue_map, &at));)
+        queue_free(entry->value);
+    map_fini(&model->queue_map);
+    VEC_EACH (alike, &model->alikes) {
+        free((*alike)->key);
+        free(*alike);
+    }
+    map_fini(&model->alike_map);
+    map_fini(&model->kind_map);
+    for (size_t i = 0; i < model->dims.n; i++) {
+        free(model->columns[i].offers);
+        free(model->columns[i].used);
+        free(model->columns[i].releasing);
+        free(model->columns[i].pipelined);
+        free(model->dims.at[i]->name);
+        free(model->dims.at[i]);
+    }
+    free(model->columns);
+    map_fini(&model->dim_map);
+    for (size_t i = 0; i < BERTH_KIND_COUNT; i++)
+        shelf_fini(&model->shelves[i]);
+    VEC_FINI(&model->dims);
+    VEC_FINI(&model->nodes);
+    VEC_FINI(&model->jobs);
+    VEC_FINI(&model->queues);
+    VEC_FINI(&model->alikes);
+    VEC_FINI(&model->touched);
+}
+
+void model_turn(struct model *model)
+{
+    model->epoch++;
+    model->touched_base += model->touched.n;
+    model->touched.n = 0;
+}
+
+void node_touch(struct model *model, const struct node *node)
+{
+    if (node->at == NOWHERE)
+        return;
+    if (model->touched.n >= LONGEST_LOG)
+        model_turn(model);
+    VEC_PUSH(&model->touched, node->at);
+}
+
+/* --- Nodes */
+
+int node_rank_cmp(const struct node *a, const struct node *b)
+{
+    if (a->kept->seq != b->kept->seq)
+        return a->kept->seq < b->kept->seq ? -1 : 1;
+    return strcmp(a->id, b->id);
+}
+
+struct node *node_find(const struct model *model, const char *id)
+{
+    return id ? map_get(&model->node_map, id) : NULL;
+}
+
+struct node *node_ref(struct model *model, const char *id)
+{
+    struct node *node = node_find(model, id);
+
+    if (node)
+        return node;
+    node = NEW0(struct node);
+    node->id = text_copy(id);
+    node->at = node->alike = NOWHERE;
+    map_put(&model->node_map, node->id, node);
+    return node;
+}
+
+void node_tidy(struct model *model, struct node *node)
+{
+    if (node->kept || node->tasks.n || node->n_refs)
+        return;
+    map_remove(&model->node_map, node->id);
+    node_free(node);
+}
+
+static void shift_column(int64_t *column, size_t at, size_t n, int by)
+{
+    if (by > 0)
+        memmove(&column[at + 1], &column[at], (n - at) * sizeof(*column));
+    else
+        memmove(&column[at], &column[at + 1], (n - at - 1) * sizeof(*column));
+}
+
+/* Makes (by 1) or closes (by -1) a place among n nodes. */
+static void shift_columns(struct model *model, size_t at, size_t n, int by)
+{
+    for (size_t i = 0; i < model->dims.n; i++) {
+        struct column *c = &model->columns[i];
+        shift_column(c->offers, at, n, by);
+        shift_column(c->used, at, n, by);
+        shift_column(c->releasing, at, n, by);
+        shift_column(c->pipelined, at, n, by);
+        if (by > 0)
+            c->offers[at] = c->used[at] = c->releasing[at] = c->pipelined[at] = 0;
+    }
+}
+
+static void grow_columns(struct model *model)
+{
+    size_t cap = model->columns_cap ? model->columns_cap * 2 : 16;
+
+    for (size_t i = 0; i < model->dims.n; i++) {
+        struct column *c = &model->columns[i];
+        c->offers = mem_resize(c->offers, cap + 1, sizeof(int64_t));
+        c->used = mem_resize(c->used, cap + 1, sizeof(int64_t));
+        c->releasing = mem_resize(c->releasing, cap + 1, sizeof(int64_t));
+        c->pipelined = mem_resize(c->pipelined, cap + 1, sizeof(int64_t));
+    }
+    model->columns_cap = cap;
+}
+
+static void node_enter(struct model *model, struct node *node)
+{
+    size_t at = model->nodes.n;
+
+    while (at > 0 && node_rank_cmp(node, model->nodes.at[at - 1]) < 0)
+        at--;
+    if (model->nodes.n == model->columns_cap)
+        grow_columns(model);
+    VEC_PUSH(&model->nodes, NULL);
+    shift_columns(model, at, model->nodes.n - 1, 1);
+    for (size_t i = model->nodes.n - 1; i > at; i--) {
+        model->nodes.at[i] = model->nodes.at[i - 1];
+        model->nodes.at[i]->at = (uint32_t)i;
+    }
+    model->nodes.at[at] = node;
+    node->at = (uint32_t)at;
+    VEC_EACH (task, &node->tasks)
+        task_count(model, *task, 1);
+    model->names_sorted = false;
+    model_turn(model);
+}
+
+static void node_leave(struct model *model, struct node *node)
+{
+    size_t at = node->at;
+
+    shift_columns(model, at, model->nodes.n, -1);
+    for (size_t i = at; i + 1 < model->nodes.n; i++) {
+        model->nodes.at[i] = model->nodes.at[i + 1];
+        model->nodes.at[i]->at = (uint32_t)i;
+    }
+    model->nodes.n--;
+    model->alikes.at[node->alike]->n--;
+    node->at = node->alike = NOWHERE;
+    model->names_sorted = false;
+    model_turn(model);
+}
+
+static void node_offer(struct model *model, const struct node *node)
+{
+    const struct berth_amounts *offers = &node->kept->offers;
+
+    for (size_t i = 0; i < offers->n; i++)
+        dim_of(model, offers->at[i].name);
+    for (size_t i = 0; i < model->dims.n; i++)
+        model->columns[i].offers[node->at] = i == DIM_PODS ? UNLIMITED : 0;
+    for (size_t i = 0; i < offers->n; i++)
+        model->columns[dim_find(model, offers->at[i].name)].offers[node->at] = offers->at[i].value;
+}
+
+void node_put(struct model *model, const char *id, struct berth_node *kept)
+{
+    struct node *node = kept ? node_ref(model, id) : node_find(model, id);
+    const struct berth_node *old;
+    uint32_t alike;
+
+    if (!node)
+        return;
+    old = node->kept;
+    if (old && (!kept || old->seq != kept->seq))
+        node_leave(model, node);
+    node->kept = kept;
+    if (kept) {
+        if (node->at == NOWHERE)
+            node_enter(model, node);
+        node_offer(model, node);
+        alike = alike_of(model, node);
+        if (node->alike != alike) {
+            if (node->alike != NOWHERE)
+                model->alikes.at[node->alike]->n--;
+            node->alike = alike;
+            model->alikes.at[alike]->n++;
+        }
+        node_touch(model, node);
+    }
+    free((void *)old);
+    node_tidy(model, node);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp((*(struct node *const *)a)->id, (*(struct node *const *)b)->id);
+}
+
+void nodes_sort_names(struct model *model)
+{
+    struct node **sorted;
+
+    if (model->names_sorted)
+        return;
+    sorted = NEW0_N(struct node *, model->nodes.n + 1);
+    if (model->nodes.n)
+        memcpy(sorted, model->nodes.at, model->nodes.n * sizeof(struct node *));
+    qsort(sorted, model->nodes.n, sizeof(struct node *), by_name);
+    for (size_t i = 0; i < model->nodes.n; i++)
+        sorted[i]->name_at = (uint32_t)i;
+    free(sorted);
+    model->names_sorted = true;
+}
+
+/* --- Queues */
+
+int queue_rank_cmp(const struct queue *a, const struct queue *b)
+{
+    if (a->kept->seq != b->kept->seq)
+        return a->kept->seq < b->kept->seq ? -1 : 1;
+    return strcmp(a->name, b->name);
+}
+
+struct queue *queue_find(const struct model *model, const char *name)
+{
+    return name ? map_get(&model->queue_map, name) : NULL;
+}
+
+struct queue *queue_ref(struct model *model, const char *name)
+{
+    struct queue *queue = queue_find(model, name);
+
+    if (queue)
+        return queue;
+    queue = NEW0(struct queue);
+    queue->name = text_copy(name);
+    queue->at = NOWHERE;
+    map_put(&model->queue_map, queue->name, queue);
+    return queue;
+}
+
+void queue_tidy(struct model *model, struct queue *queue)
+{
+    if (queue->kept || queue->n_jobs)
+        return;
+    map_remove(&model->queue_map, queue->name);
+    queue_free(queue);
+}
+
+static void queue_leave(struct model *model, struct queue *queue)
+{
+    for (size_t i = queue->at; i + 1 < model->queues.n; i++) {
+        model->queues.at[i] = model->queues.at[i + 1];
+        model->queues.at[i]->at = (uint32_t)i;
+    }
+    model->queues.n--;
+    queue->at = NOWHERE;
+}
+
+static void queue_enter(struct model *model, struct queue *queue)
+{
+    size_t at = model->queues.n;
+
+    VEC_PUSH(&model->queues, NULL);
+    while (at > 0 && queue_rank_cmp(queue, model->queues.at[at - 1]) < 0) {
+        model->queues.at[at] = model->queues.at[at - 1];
+        model->queues.at[at]->at = (uint32_t)at;
+        at--;
+    }
+    model->queues.at[at] = queue;
+    queue->at = (uint32_t)at;
+}
+
+void queue_put(struct model *model, const char *name, struct berth_queue *kept)
+{
+    struct queue *queue = kept ? queue_ref(model, name) : queue_find(model, name);
+
+    if (!queue)
+        return;
+    if (queue->at != NOWHERE)
+        queue_leave(model, queue);
+    free((void *)queue->kept);
+    queue->kept = kept;
+    if (kept)
+        queue_enter(model, queue);
+    model_turn(model); /* checks of nodes may go by the queue */
+    queue_tidy(model, queue);
+}

@@ -1,0 +1,294 @@
+/*
+ * The model: what the engine was told, joined up.
+ *
+ * Objects are kept as they were given (`kept`), for the export and for who wants to read them,
+ * and beside that as what decisions need: nodes' amounts as one array a dimension, tasks in
+ * rows, classes of like tasks and like nodes. What refers to something that is not there yet
+ * hangs on a stand-in that is not known (`kept` NULL) and is joined when it comes.
+ *
+ * A session changes the model through task_place alone, and takes each change back by it.
+ * Dense places (node->at, dims) are private: they reach no order, hash or answer.
+ */
+#ifndef ENGINE_MODEL_H
+#define ENGINE_MODEL_H
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "berth/engine.h"
+#include "engine/wide.h"
+
+struct fit;
+struct setup;
+
+enum { DIM_PODS, DIM_CPU, DIM_MEMORY, DIM_OTHER };
+enum { POD_MILLI = 1000, NOWHERE = UINT32_MAX };
+/* What a node offers of `pods` if it does not say. */
+#define UNLIMITED ((int64_t)1 << 62)
+
+struct dim {
+    char *name;
+    uint32_t id;
+    enum wait_code code; /* why a task waits that finds too little of it */
+};
+
+struct ask {
+    uint32_t dim;
+    int64_t value; /* above 0 */
+};
+
+/* Amounts by dimension: pods, cpu, memory, then by name. */
+struct asks {
+    struct ask *at;
+    size_t n;
+};
+
+/* The nodes' amounts of one dimension, by node->at. */
+struct column {
+    int64_t *offers, *used, *releasing, *pipelined; /* used counts what is releasing too */
+};
+
+struct item {
+    char *key;
+    void *kept;
+};
+
+/* The objects of a kind that need no joining, by key. */
+struct shelf {
+    struct map map;
+    VEC_OF(struct item *) items;
+    bool sorted;
+};
+
+struct node {
+    char *id;
+    const struct berth_node *kept; /* NULL: only referred to */
+    uint32_t at;                   /* its place among the known by rank, or NOWHERE */
+    uint32_t name_at;              /* its place among the known by id */
+    uint32_t alike;                /* its class of like nodes */
+    VEC_OF(struct task *) tasks;   /* that hold room, or are promised it; in no order */
+    const struct berth_measure *measure;
+    bool in_shard;
+    uint32_t n_refs;                /* reservations' parts */
+    uint32_t n_no_cpu, n_no_memory; /* of its tasks, those that ask for none */
+};
+
+struct queue {
+    char *name;
+    const struct berth_queue *kept; /* NULL: only referred to */
+    uint32_t at;                    /* its place among the known by rank, or NOWHERE */
+    uint32_t n_jobs;
+    wide *allocated, *pending; /* sums over its tasks by dimension; n_sums of them */
+    size_t n_sums;
+    struct job *first; /* its jobs, in no order */
+    void *seat;        /* a session's own state of it */
+    uint64_t seated;   /* by which session */
+};
+
+struct task_extra {
+    struct berth_task *kept; /* as it was given: holds, shares, cores */
+    struct asks holds;       /* what it holds, where that is not what its group asks */
+    bool has_holds;
+};
+
+/* A row. Pending without `is_told` is what its group implies. */
+struct task {
+    struct group *group;
+    struct node *node; /* where it holds room or is promised it, or NULL */
+    uint32_t index;
+    uint32_t slot; /* its place in node->tasks */
+    uint8_t state; /* enum berth_task_state */
+    bool is_told;
+    bool evicted; /* in this session: it is promised room that an eviction makes */
+    uint32_t attempt, tries, evictions;
+    uint64_t version;
+    int64_t started_at_ms, checkpoint_at_ms, limit_at_ms, not_before_ms;
+    struct task_extra *extra; /* NULL mostly */
+};
+
+struct group {
+    struct job *job;
+    const struct berth_task_group *spec;
+    struct kind *kind; /* its class of like tasks */
+    struct task *tasks;
+    uint32_t at;
+    uint32_t n[BERTH_TASK_STATE_COUNT];
+    uint32_t n_backed_off; /* tasks with a not_before_ms */
+    bool has_number;       /* the number behind the last dash of a name of three parts */
+    int64_t number;
+};
+
+struct job {
+    char *id;
+    struct berth_job *kept; /* NULL: only referred to */
+    uint32_t at;            /* its place in model->jobs, or NOWHERE */
+    struct queue *queue;    /* NULL: it names none */
+    struct job *queue_next, **queue_link;
+    int32_t priority;
+    uint32_t min_available;
+    struct group *groups;
+    struct task *tasks;
+    size_t n_groups, n_tasks;
+    uint32_t n[BERTH_TASK_STATE_COUNT];
+    uint32_t n_odd;                      /* tasks whose holds are not what their group asks */
+    VEC_OF(struct berth_task *) orphans; /* told of tasks that it does not have (yet) */
+    void *seat;                          /* a session's own state of it */
+    uint64_t seated;                     /* by which session */
+};
+
+/* A class of like tasks: same needs, namespace and queue. */
+struct kind {
+    char *key;
+    uint32_t n_refs;
+    const struct berth_task_group *spec; /* a copy of its own */
+    const char *namespace_, *queue;
+    struct asks asks;      /* what a task takes, pods too */
+    struct asks requires_; /* what the node must have in all */
+    bool best_effort;      /* asks for nothing */
+    bool no_cpu, no_memory;
+    uint8_t *verdicts; /* by node class: what the fixed checks say, see fit.c */
+    size_t n_verdicts;
+    uint64_t verdicts_epoch;
+    struct fit *fit;
+    uint64_t used_at; /* when its fit was last used, by model->clock */
+    uint64_t n_uses;
+    uint64_t answered; /* the session in which the next three were made */
+    const struct berth_amounts *shown;
+    const struct berth_reason *reason;
+    uint64_t failed_epoch, failed_read, failed_number; /* when all nodes refused it */
+};
+
+struct alike {
+    char *key;
+    uint32_t id, n;
+};
+
+struct model {
+    struct map dim_map;
+    VEC_OF(struct dim *) dims;
+    struct column *columns; /* by dimension */
+    size_t columns_cap;     /* nodes */
+
+    struct map node_map, job_map, queue_map, kind_map, alike_map;
+    VEC_OF(struct node *) nodes;   /* known, by rank */
+    VEC_OF(struct job *) jobs;     /* known, by rank; NULL where one ended */
+    VEC_OF(struct queue *) queues; /* known, by rank */
+    VEC_OF(struct alike *) alikes; /* by id */
+    size_t n_jobs;
+    bool names_sorted; /* node->name_at holds */
+    struct shelf shelves[BERTH_KIND_COUNT];
+
+    uint64_t epoch;           /* rises when something changed that no touch tells of */
+    VEC_OF(uint32_t) touched; /* node->at, in order; the first is number touched_base */
+    uint64_t touched_base;
+    uint64_t clock; /* rises with each use of a fit */
+    size_t n_fits;
+    uint32_t n_anti_kinds; /* classes of tasks that keep others away */
+    int64_t memory_milli;  /* of what a task asks, what it holds: headroom in thousandths */
+    bool gpu_implied;      /* gpuModels without an amount ask for one */
+};
+
+void model_init(struct model *model);
+void model_fini(struct model *model);
+
+/** The dimension of a name, made if it is new. */
+uint32_t dim_of(struct model *model, const char *name);
+/** The dimension of a name, or NOWHERE. */
+uint32_t dim_find(const struct model *model, const char *name);
+/** Whether dimension a comes before b in what is shown: pods, cpu, memory, then by name. */
+bool dim_before(const struct model *model, uint32_t a, uint32_t b);
+/** Amounts as asks, without zeros; yours to asks_fini. */
+struct asks asks_from(struct model *model, const struct berth_amounts *amounts);
+void asks_add(const struct model *model, struct asks *asks, uint32_t dim, int64_t value);
+void asks_fini(struct asks *asks);
+/** How much of a dimension is asked. */
+int64_t asks_of(const struct asks *asks, uint32_t dim);
+
+/** What a node has beside what is used and promised; idle leaves out what is being freed. */
+static inline int64_t column_idle(const struct column *c, uint32_t at)
+{
+    return wrap_sub(c->offers[at], c->used[at]);
+}
+static inline int64_t column_future(const struct column *c, uint32_t at)
+{
+    return wrap_sub(wrap_add(column_idle(c, at), c->releasing[at]), c->pipelined[at]);
+}
+
+/** A node, queue or job by key, or NULL; the _ref ones make a stand-in. */
+struct node *node_find(const struct model *model, const char *id);
+struct node *node_ref(struct model *model, const char *id);
+/** Ends a stand-in that nothing hangs on any more. */
+void node_tidy(struct model *model, struct node *node);
+struct queue *queue_find(const struct model *model, const char *name);
+struct queue *queue_ref(struct model *model, const char *name);
+void queue_tidy(struct model *model, struct queue *queue);
+struct job *job_find(const struct model *model, const char *id);
+struct group *group_find(const struct job *job, const char *name);
+struct task *task_find(const struct model *model, const struct berth_task_ref *ref);
+
+/** Takes over a copy of an object that was checked, or (NULL) ends the one of that key. */
+void node_put(struct model *model, const char *id, struct berth_node *kept);
+void queue_put(struct model *model, const char *name, struct berth_queue *kept);
+void job_put(struct model *model, const char *id, struct berth_job *kept);
+/** Ends a job and all that was told of its tasks. */
+void job_forget(struct model *model, struct job *job);
+void task_put(struct model *model, const struct berth_task *task);
+void task_end(struct model *model, const struct berth_task *key);
+/** Works out the jobs' priorities anew: a priority class changed. */
+void jobs_rank(struct model *model);
+
+/** The kept object under a composed key, or NULL. */
+void *shelf_get(const struct shelf *shelf, const char *key);
+/** Takes over kept, or (NULL) ends what is there. */
+void shelf_put(struct shelf *shelf, const char *key, void *kept);
+/** Puts the items into the order of their keys. */
+void shelf_sort(struct shelf *shelf);
+void shelf_fini(struct shelf *shelf);
+/** The key of an object of a kind without joining, composed of its key's members. */
+void shelf_key(enum berth_kind kind, const void *object, struct str *out);
+
+/** Whether a task in the state counts into `used`, or into what is allocated. */
+bool state_holds(enum berth_task_state state);
+bool state_is_allocated(enum berth_task_state state);
+
+/** What a task takes or would take. */
+const struct asks *task_asks(const struct task *task);
+
+/**
+ * Changes a task's state and place, with all sums and counts. The one way in which a session
+ * changes the model, and its own opposite.
+ */
+void task_place(struct model *model, struct task *task, enum berth_task_state state,
+                struct node *node);
+
+/** Adds what a task takes to its (known) node's columns, `sign` times. */
+void task_count(struct model *model, const struct task *task, int sign);
+/** Notes that a node's amounts changed. */
+void node_touch(struct model *model, const struct node *node);
+/** Notes a change that no touch tells of. */
+void model_turn(struct model *model);
+
+struct kind *kind_ref(struct model *model, const struct berth_job *job,
+                      const struct berth_task_group *spec);
+void kind_unref(struct model *model, struct kind *kind);
+/** The id of the class of nodes like this one. */
+uint32_t alike_of(struct model *model, const struct node *node);
+/** Sorts the known nodes by id into node->name_at. */
+void nodes_sort_names(struct model *model);
+
+/** Order of jobs by rank; of nodes and queues likewise. */
+int job_rank_cmp(const struct job *a, const struct job *b);
+int node_rank_cmp(const struct node *a, const struct node *b);
+int queue_rank_cmp(const struct queue *a, const struct queue *b);
+
+/* Walks the known ones by rank; `break` only goes on to the next. */
+#define NODE_EACH(each, model)                                                                     \
+    for (size_t at_##each = 0; at_##each < (model)->nodes.n; at_##each++)                          \
+        for (struct node *each = (model)->nodes.at[at_##each], *once_##each = each; once_##each;   \
+             once_##each = NULL)
+#define JOB_EACH(each, model)                                                                      \
+    for (size_t at_##each = 0; at_##each < (model)->jobs.n; at_##each++)                           \
+        for (struct job *each = (model)->jobs.at[at_##each], *once_##each = each; once_##each;     \
+             once_##each = NULL)
+
+#endif

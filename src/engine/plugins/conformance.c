@@ -1,0 +1,28 @@
+/*
+ * Conformance: what keeps the system itself alive is never a victim.
+ */
+#include "base/str.h"
+#include "engine/plugins.h"
+
+static enum vote keep_system(struct session *s, struct plugin_use *use, const struct task *task,
+                             const struct victims *from, struct victims *to)
+{
+    (void)s, (void)use, (void)task;
+    for (size_t i = 0; i < from->n; i++) {
+        const struct group *group = from->at[i]->group;
+        const char *class = group->spec->priority_class;
+        if (!class)
+            class = group->job->kept->priority_class;
+        if (text_eq(class, "system-cluster-critical") || text_eq(class, "system-node-critical") ||
+            text_eq(group->kind->namespace_, "kube-system"))
+            continue;
+        to->at[to->n++] = from->at[i];
+    }
+    return VOTE_PERMIT;
+}
+
+const struct plugin plugin_conformance = {
+    .name = "conformance",
+    .preemptable = keep_system,
+    .reclaimable = keep_system,
+};

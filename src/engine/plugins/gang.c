@@ -1,0 +1,105 @@
+/*
+ * Gang: a job starts with its minimum or not at all, and is not cut below it.
+ */
+#include "engine/plugins.h"
+
+static bool job_valid(struct session *s, struct plugin_use *use, const struct job *job,
+                      struct why *why)
+{
+    (void)s, (void)use;
+    if (job_roles_hold(job, 2) && sub_jobs_exist(s, job) && job_n_valid(job) >= job->min_available)
+        return true;
+    *why = (struct why){ .code = WAIT_GANG_BROKEN,
+                         .dim = NOWHERE,
+                         .asked = job->min_available,
+                         .free = job_n_valid(job) };
+    return false;
+}
+
+static int job_order(struct session *s, struct plugin_use *use, const struct job *a,
+                     const struct job *b)
+{
+    bool x = job_n_ready(a) + job_n_best_effort(a) >= a->min_available;
+    bool y = job_n_ready(b) + job_n_best_effort(b) >= b->min_available;
+
+    (void)s, (void)use;
+    return (int)x - (int)y;
+}
+
+static bool sub_is_ready(const struct sub_job *sub)
+{
+    return sub_job_count(sub, 0) >= sub->min_available;
+}
+
+static int sub_job_order(struct session *s, struct plugin_use *use, const struct sub_job *a,
+                         const struct sub_job *b)
+{
+    (void)s, (void)use;
+    return (int)sub_is_ready(a) - (int)sub_is_ready(b);
+}
+
+static bool job_ready(struct session *s, struct plugin_use *use, const struct job *job)
+{
+    (void)use;
+    return job_n_ready(job) + job_n_best_effort(job) >= job->min_available &&
+           job_roles_hold(job, 0) && sub_jobs_hold(s, job, 0);
+}
+
+static bool sub_job_ready(struct session *s, struct plugin_use *use, const struct sub_job *sub)
+{
+    (void)s, (void)use;
+    return sub_is_ready(sub);
+}
+
+static enum vote job_pipelined(struct session *s, struct plugin_use *use, const struct job *job)
+{
+    uint32_t n = job_n_ready(job) + job_n_best_effort(job) + job->n[BERTH_TASK_PIPELINED];
+
+    (void)use;
+    return n >= job->min_available && job_roles_hold(job, 1) && sub_jobs_hold(s, job, 1)
+               ? VOTE_PERMIT
+               : VOTE_REJECT;
+}
+
+static enum vote sub_job_pipelined(struct session *s, struct plugin_use *use,
+                                   const struct sub_job *sub)
+{
+    (void)s, (void)use;
+    return sub_job_count(sub, 1) >= sub->min_available ? VOTE_PERMIT : VOTE_REJECT;
+}
+
+static bool job_starving(struct session *s, struct plugin_use *use, const struct job *job)
+{
+    (void)s, (void)use;
+    return job_n_ready(job) + job->n[BERTH_TASK_PIPELINED] < job->min_available;
+}
+
+/* In list order a job gives tasks until it is down to its minimum. */
+static enum vote spare(struct session *s, struct plugin_use *use, const struct task *task,
+                       const struct victims *from, struct victims *to)
+{
+    (void)s, (void)use, (void)task;
+    for (size_t i = 0; i < from->n; i++) {
+        const struct job *job = from->at[i]->group->job;
+        uint32_t given = 0;
+        for (size_t k = 0; k < to->n; k++)
+            given += to->at[k]->group->job == job;
+        if (job_n_ready(job) > job->min_available + given)
+            to->at[to->n++] = from->at[i];
+    }
+    return VOTE_PERMIT;
+}
+
+const struct plugin plugin_gang = {
+    .name = "gang",
+    .job_valid = job_valid,
+    .job_order = job_order,
+    .sub_job_order = sub_job_order,
+    .job_ready = job_ready,
+    .sub_job_ready = sub_job_ready,
+    .job_pipelined = job_pipelined,
+    .sub_job_pipelined = sub_job_pipelined,
+    .job_starving = job_starving,
+    .preemptable = spare,
+    .reclaimable = spare,
+};

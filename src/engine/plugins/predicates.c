@@ -1,0 +1,261 @@
+/*
+ * Predicates: the constraints that a task puts on its node: labels, taints, cordon, version,
+ * volumes, ports, and the company it keeps (affinity to other tasks).
+ *
+ * What goes by a node's fixed properties is asked once for each class of nodes. Affinity between
+ * tasks goes by what runs elsewhere, so kinds that it touches are not kept.
+ */
+#include <string.h>
+
+#include "base/str.h"
+#include "engine/match.h"
+#include "engine/plugins.h"
+
+struct arguments {
+    bool node_affinity, node_ports, taint_toleration, pod_affinity;
+    bool ignored;
+};
+
+static const struct argument known[] = {
+    { "predicate.NodeAffinityEnable", ARG_BOOL, offsetof(struct arguments, node_affinity) },
+    { "predicate.NodePortsEnable", ARG_BOOL, offsetof(struct arguments, node_ports) },
+    { "predicate.TaintTolerationEnable", ARG_BOOL, offsetof(struct arguments, taint_toleration) },
+    { "predicate.PodAffinityEnable", ARG_BOOL, offsetof(struct arguments, pod_affinity) },
+    { "predicate.NodeVolumeLimitsEnable", ARG_BOOL, offsetof(struct arguments, ignored) },
+    { "predicate.VolumeZoneEnable", ARG_BOOL, offsetof(struct arguments, ignored) },
+    { "predicate.PodTopologySpreadEnable", ARG_BOOL, offsetof(struct arguments, ignored) },
+    { "predicate.VolumeBindingEnable", ARG_BOOL, offsetof(struct arguments, ignored) },
+    { "predicate.DynamicResourceAllocationEnable", ARG_BOOL, offsetof(struct arguments, ignored) },
+    { "predicate.CacheEnable", ARG_BOOL, offsetof(struct arguments, ignored) },
+};
+
+static int configure(const struct berth_value *arguments, struct arena *arena, void **out,
+                     struct err *err)
+{
+    struct arguments *a = ARENA_NEW0(arena, struct arguments);
+
+    *a = (struct arguments){ true, true, true, true, false };
+    *out = a;
+    return arguments_read(arguments, known, COUNT_OF(known), NULL, a, err);
+}
+
+static const struct berth_taint unschedulable = { "node.kubernetes.io/unschedulable", "",
+                                                  BERTH_NO_SCHEDULE };
+
+static bool names_node(const struct berth_affinity *affinity)
+{
+    for (size_t i = 0; affinity && i < affinity->n_node_required; i++)
+        for (size_t k = 0; k < affinity->node_required[i].selector.n_matches; k++)
+            if (text_eq(affinity->node_required[i].selector.matches[k].key, "metadata.name"))
+                return true;
+    return false;
+}
+
+static bool node_terms_hold(const struct berth_affinity *affinity, const struct node *node)
+{
+    for (size_t i = 0; i < affinity->n_node_required; i++)
+        if (selector_holds(&affinity->node_required[i].selector, &node->kept->labels, node->id))
+            return true;
+    return affinity->n_node_required == 0;
+}
+
+static bool taints_hold(const struct kind *kind, const struct node *node)
+{
+    for (size_t i = 0; i < node->kept->n_taints; i++) {
+        const struct berth_taint *taint = &node->kept->taints[i];
+        if (taint->effect != BERTH_PREFER_NO_SCHEDULE &&
+            !taint_is_tolerated(taint, kind->spec->tolerations, kind->spec->n_tolerations))
+            return false;
+    }
+    return true;
+}
+
+static bool volumes_hold(const struct kind *kind, const struct node *node)
+{
+    for (size_t i = 0; i < kind->spec->volumes.n; i++)
+        if (!words_have(&node->kept->volumes, kind->spec->volumes.at[i]))
+            return false;
+    return true;
+}
+
+static enum wait_code predicate_fixed(struct session *s, struct plugin_use *use,
+                                      const struct kind *kind, const struct node *node)
+{
+    const struct arguments *a = use->config;
+    const struct berth_task_group *spec = kind->spec;
+
+    (void)s;
+    if (node->kept->cordoned &&
+        !taint_is_tolerated(&unschedulable, spec->tolerations, spec->n_tolerations))
+        return WAIT_NODE_CORDONED;
+    if (spec->capability && !words_have(&node->kept->capabilities, spec->capability))
+        return WAIT_VERSION_MISSING;
+    if (a->node_affinity && !labels_hold(&spec->node_selector, &node->kept->labels))
+        return WAIT_LABEL_MISMATCH;
+    if (a->taint_toleration && !taints_hold(kind, node))
+        return WAIT_TAINT_NOT_TOLERATED;
+    if (a->node_affinity && spec->affinity && !names_node(spec->affinity) &&
+        !node_terms_hold(spec->affinity, node))
+        return WAIT_AFFINITY;
+    if (!volumes_hold(kind, node))
+        return WAIT_VOLUME_ABSENT;
+    return WAIT_NONE;
+}
+
+/* --- Ports */
+
+static bool uses_port(const struct task *task, uint16_t port)
+{
+    const struct berth_task_group *spec = task->group->spec;
+
+    for (size_t i = 0; i < spec->n_host_ports; i++)
+        if (spec->host_ports[i] == port)
+            return true;
+    return false;
+}
+
+static bool port_is_taken(const struct berth_task_group *spec, const struct node *node)
+{
+    for (size_t i = 0; i < spec->n_host_ports; i++)
+        VEC_EACH (task, &node->tasks)
+            if ((*task)->state != BERTH_TASK_RELEASING && uses_port(*task, spec->host_ports[i]))
+                return true;
+    return false;
+}
+
+/* A port that is being freed is not free yet. */
+static bool port_is_busy(const struct berth_task_group *spec, const struct node *node)
+{
+    for (size_t i = 0; i < spec->n_host_ports; i++)
+        VEC_EACH (task, &node->tasks)
+            if (uses_port(*task, spec->host_ports[i]))
+                return true;
+    return false;
+}
+
+/* --- Affinity between tasks */
+
+/* Whether a task is one that the term speaks of. */
+static bool term_means(const struct berth_pod_term *term, const struct kind *owner,
+                       const struct kind *other)
+{
+    if (term->namespaces.n ? !words_have(&term->namespaces, other->namespace_)
+                           : strcmp(owner->namespace_, other->namespace_) != 0)
+        return false;
+    return selector_holds(&term->selector, &other->spec->labels, NULL);
+}
+
+static bool same_topology(const struct berth_pod_term *term, const struct node *a,
+                          const struct node *b)
+{
+    const char *x, *y;
+
+    if (a == b)
+        return strcmp(term->topology_key, "kubernetes.io/hostname") == 0 ||
+               label_value(&a->kept->labels, term->topology_key);
+    if (!a->kept || !b->kept)
+        return false;
+    x = label_value(&a->kept->labels, term->topology_key);
+    y = label_value(&b->kept->labels, term->topology_key);
+    return x && y && strcmp(x, y) == 0;
+}
+
+/* Whether a task that the term means stands in the node's part of the cluster. */
+static bool company_is_there(struct session *s, const struct berth_pod_term *term,
+                             const struct kind *owner, const struct node *node, bool *anywhere)
+{
+    NODE_EACH(other, s->model)
+    {
+        bool here = same_topology(term, node, other);
+        if (!here && *anywhere)
+            continue;
+        VEC_EACH (task, &other->tasks) {
+            if ((*task)->state == BERTH_TASK_RELEASING ||
+                !term_means(term, owner, (*task)->group->kind))
+                continue;
+            *anywhere = true;
+            if (here)
+                return true;
+        }
+    }
+    return false;
+}
+
+static bool required_hold(struct session *s, const struct kind *kind, const struct node *node)
+{
+    const struct berth_affinity *a = kind->spec->affinity;
+
+    for (size_t i = 0; a && i < a->n_pod_required; i++) {
+        const struct berth_pod_term *term = &a->pod_required[i];
+        bool anywhere = false;
+        if (company_is_there(s, term, kind, node, &anywhere))
+            continue;
+        /* The first of its sort may start the company where the topology exists. */
+        if (anywhere || !term_means(term, kind, kind) || !same_topology(term, node, node))
+            return false;
+    }
+    for (size_t i = 0; a && i < a->n_anti_required; i++) {
+        bool anywhere = false;
+        if (company_is_there(s, &a->anti_required[i], kind, node, &anywhere))
+            return false;
+    }
+    return true;
+}
+
+/* Those that are there may not want this one near. */
+static bool others_bear_it(struct session *s, const struct kind *kind, const struct node *node)
+{
+    NODE_EACH(other, s->model)
+    {
+        VEC_EACH (task, &other->tasks) {
+            const struct kind *there = (*task)->group->kind;
+            const struct berth_affinity *a = there->spec->affinity;
+            if (!a || (*task)->state == BERTH_TASK_RELEASING)
+                continue;
+            for (size_t i = 0; i < a->n_anti_required; i++)
+                if (term_means(&a->anti_required[i], there, kind) &&
+                    same_topology(&a->anti_required[i], node, other))
+                    return false;
+        }
+    }
+    return true;
+}
+
+static bool has_company(const struct session *s, const struct kind *kind)
+{
+    const struct berth_affinity *a = kind->spec->affinity;
+
+    return s->model->n_anti_kinds || (a && (a->n_pod_required || a->n_anti_required));
+}
+
+static bool is_local(struct session *s, struct plugin_use *use, const struct kind *kind)
+{
+    const struct arguments *a = use->config;
+
+    return !a->pod_affinity || !has_company(s, kind);
+}
+
+static enum wait_code predicate(struct session *s, struct plugin_use *use, const struct kind *kind,
+                                const struct node *node)
+{
+    const struct arguments *a = use->config;
+    const struct berth_affinity *affinity = kind->spec->affinity;
+
+    if (a->node_affinity && affinity && names_node(affinity) && !node_terms_hold(affinity, node))
+        return WAIT_AFFINITY;
+    if (a->pod_affinity && has_company(s, kind) &&
+        (!required_hold(s, kind, node) || !others_bear_it(s, kind, node)))
+        return WAIT_AFFINITY;
+    if (a->node_ports && kind->spec->n_host_ports &&
+        (s->setup->is_reference ? port_is_taken(kind->spec, node) : port_is_busy(kind->spec, node)))
+        return WAIT_PORT_TAKEN;
+    return WAIT_NONE;
+}
+
+const struct plugin plugin_predicates = {
+    .name = "predicates",
+    .configure = configure,
+    .is_local = is_local,
+    .predicate_fixed = predicate_fixed,
+    .predicate = predicate,
+};

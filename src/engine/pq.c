@@ -1,0 +1,53 @@
+/* A binary heap: see pq.h. */
+#include "engine/pq.h"
+
+static void swap(struct pq *pq, size_t i, size_t k)
+{
+    void *item = pq->items.at[i];
+
+    pq->items.at[i] = pq->items.at[k];
+    pq->items.at[k] = item;
+}
+
+static int is_less(const struct pq *pq, size_t i, size_t k)
+{
+    return pq->cmp(pq->s, pq->items.at[i], pq->items.at[k]) < 0;
+}
+
+void pq_push(struct pq *pq, void *item)
+{
+    size_t i = pq->items.n;
+
+    VEC_PUSH(&pq->items, item);
+    while (i > 0 && is_less(pq, i, (i - 1) / 2)) {
+        swap(pq, i, (i - 1) / 2);
+        i = (i - 1) / 2;
+    }
+}
+
+void *pq_pop(struct pq *pq)
+{
+    size_t n, i = 0;
+
+    if (!pq->items.n)
+        return NULL;
+    n = --pq->items.n;
+    swap(pq, 0, n);
+    for (;;) {
+        size_t child = 2 * i + 1;
+        if (child >= n)
+            break;
+        if (child + 1 < n && is_less(pq, child + 1, child))
+            child++;
+        if (!is_less(pq, child, i))
+            break;
+        swap(pq, i, child);
+        i = child;
+    }
+    return pq->items.at[n];
+}
+
+void pq_fini(struct pq *pq)
+{
+    VEC_FINI(&pq->items);
+}

@@ -1,0 +1,326 @@
+/* Questions about the model as it stands: see berth/engine.h. Each opens a session and closes it. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "engine/engine.h"
+#include "engine/fit.h"
+
+static struct task *task_named(struct model *model, const struct berth_task_ref *ref,
+                               struct err *err)
+{
+    struct task *task = task_find(model, ref);
+
+    if (!task)
+        err_set(err, -ENOENT, "task %s/%s.%u: not known", ref->job, ref->group ? ref->group : "",
+                ref->index);
+    return task;
+}
+
+static struct node *node_named(struct model *model, const char *id, struct err *err)
+{
+    struct node *node = node_find(model, id);
+
+    if (node && node->kept)
+        return node;
+    err_set(err, -ENOENT, "node %s: not known", id ? id : "");
+    return NULL;
+}
+
+static const char *job_that_holds(struct arena *arena, const struct node *node, uint32_t dim)
+{
+    const struct task *most = NULL;
+
+    VEC_EACH (task, &node->tasks)
+        if (!most || asks_of(task_asks(*task), dim) > asks_of(task_asks(most), dim))
+            most = *task;
+    return most ? arena_text(arena, most->group->job->id) : NULL;
+}
+
+static void explain_node(struct session *s, const struct task *task, struct node *node,
+                         struct arena *arena, struct berth_node_reason *out)
+{
+    const struct kind *kind = task->group->kind;
+    enum room room;
+    fail_t fail = fit_fail(s, kind, node, &room);
+
+    out->node = arena_text(arena, node->id);
+    out->code = fail_code(s->model, fail);
+    if (fail >= FAIL_DIM) {
+        uint32_t dim = fail - FAIL_DIM;
+        int64_t idle = column_idle(&s->model->columns[dim], node->at);
+        out->resource = arena_text(arena, s->model->dims.at[dim]->name);
+        out->asked = asks_of(&kind->asks, dim);
+        out->free = idle < 0 ? 0 : idle;
+        out->holder = job_that_holds(arena, node, dim);
+    }
+    if (fail == FAIL_NONE)
+        fit_scores(s, task, &node, 1, &out->score);
+}
+
+/* The verdict of a cycle on one task. */
+static void take_verdict(const struct berth_decisions *decisions, const struct task *task,
+                         struct berth_explanation *out)
+{
+    const struct group *group = task->group;
+
+    for (size_t i = 0; i < decisions->n_verdicts; i++) {
+        const struct berth_verdict *v = &decisions->verdicts[i];
+        if (strcmp(v->job, group->job->id) != 0 ||
+            (v->group && strcmp(v->group, group->spec->name) != 0))
+            continue;
+        out->state = v->reason->code;
+        out->reason = v->reason;
+    }
+}
+
+static bool is_placed(const struct berth_decisions *decisions, const struct task *task)
+{
+    for (size_t i = 0; i < decisions->n_groups; i++) {
+        const struct berth_group *group = &decisions->groups[i];
+        for (size_t k = 0; k < group->n_parts; k++) {
+            const struct berth_part *part = &group->parts[k];
+            if (part->kind == BERTH_PART_BIND && part->task.index == task->index &&
+                strcmp(part->task.job, task->group->job->id) == 0 &&
+                strcmp(part->task.group, task->group->spec->name) == 0)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* A reason of a cycle's arena, as a copy in another. */
+static const struct berth_reason *reason_copy(const struct berth_reason *from, struct arena *arena)
+{
+    struct berth_reason *to = arena_copy(arena, from, sizeof(*from));
+    struct berth_node_count *counts = arena_copy(
+        arena, from->counts ? (const void *)from->counts : "", from->n_counts * sizeof(*counts));
+
+    to->resource = from->resource ? arena_text(arena, from->resource) : NULL;
+    to->node = from->node ? arena_text(arena, from->node) : NULL;
+    to->blocker = from->blocker ? arena_text(arena, from->blocker) : NULL;
+    for (size_t i = 0; i < from->n_counts; i++)
+        if (counts[i].resource)
+            counts[i].resource = arena_text(arena, counts[i].resource);
+    to->counts = counts;
+    return to;
+}
+
+int berth_engine_explain(struct berth_engine *engine, const struct berth_cycle_in *in,
+                         const struct berth_task_ref *ref, struct arena *arena,
+                         struct berth_explanation *out, struct err *err)
+{
+    CLEANUP(berth_decisions_free) struct berth_decisions decisions = { 0 };
+    CLEANUP(arena_fini) struct arena own = { 0 };
+    struct model *model = engine_model(engine);
+    struct task *task = task_named(model, ref, err);
+    struct berth_node_reason *nodes;
+    struct session *s;
+    int r;
+
+    if (!task)
+        return -ENOENT;
+    r = berth_engine_cycle(engine, in, &decisions, err);
+    if (r < 0)
+        return r;
+    *out = (struct berth_explanation){ 0 };
+    if (!is_placed(&decisions, task))
+        take_verdict(&decisions, task, out);
+    if (out->reason)
+        out->reason = reason_copy(out->reason, arena);
+    nodes = ARENA_NEW0_N(arena, struct berth_node_reason, model->nodes.n + 1);
+    s = session_open(model, engine_setup(engine), in, &own);
+    for (size_t i = 0; i < model->nodes.n; i++)
+        explain_node(s, task, model->nodes.at[i], arena, &nodes[i]);
+    session_close(s);
+    out->nodes = nodes;
+    out->n_nodes = model->nodes.n;
+    return 0;
+}
+
+int berth_engine_feasible(struct berth_engine *engine, const struct berth_cycle_in *in,
+                          const struct berth_task_ref *ref, const char *id, bool *out,
+                          struct err *err)
+{
+    CLEANUP(arena_fini) struct arena own = { 0 };
+    struct model *model = engine_model(engine);
+    struct task *task = task_named(model, ref, err);
+    struct node *node = task ? node_named(model, id, err) : NULL;
+    struct session *s;
+
+    if (!node)
+        return -ENOENT;
+    s = session_open(model, engine_setup(engine), in, &own);
+    *out = !fit_predicate(s, task->group->kind, node);
+    session_close(s);
+    return 0;
+}
+
+int berth_engine_node_scores(struct berth_engine *engine, const struct berth_cycle_in *in,
+                             const struct berth_task_ref *ref, const struct berth_words *ids,
+                             double *out, struct err *err)
+{
+    CLEANUP(arena_fini) struct arena own = { 0 };
+    struct model *model = engine_model(engine);
+    struct task *task = task_named(model, ref, err);
+    struct node **nodes;
+    struct session *s;
+
+    if (!task)
+        return -ENOENT;
+    nodes = ARENA_NEW0_N(&own, struct node *, ids->n + 1);
+    for (size_t i = 0; i < ids->n; i++) {
+        nodes[i] = node_named(model, ids->at[i], err);
+        if (!nodes[i])
+            return -ENOENT;
+    }
+    s = session_open(model, engine_setup(engine), in, &own);
+    fit_scores(s, task, nodes, ids->n, out);
+    session_close(s);
+    return 0;
+}
+
+static struct berth_amounts sums_show(const struct model *model, struct arena *arena,
+                                      const wide *sums, size_t n)
+{
+    struct berth_amount *at = ARENA_NEW0_N(arena, struct berth_amount, n + 1);
+    size_t shown = 0;
+
+    for (size_t d = 0; sums && d < n; d++)
+        if (sums[d] != 0)
+            at[shown++] = (struct berth_amount){ arena_text(arena, model->dims.at[d]->name),
+                                                 wide_clamp(sums[d]) };
+    return (struct berth_amounts){ at, shown };
+}
+
+static enum berth_phase phase_of(struct session *s, const struct job *job);
+
+static void count_jobs(struct session *s, const struct queue *queue, struct berth_queue_view *out)
+{
+    for (const struct job *job = queue->first; job; job = job->queue_next) {
+        switch (phase_of(s, job)) {
+        case BERTH_PHASE_PENDING:
+        case BERTH_PHASE_INQUEUE:
+            out->n_pending++;
+            break;
+        case BERTH_PHASE_RUNNING:
+        case BERTH_PHASE_UNKNOWN:
+            out->n_running++;
+            break;
+        case BERTH_PHASE_COMPLETED:
+        case BERTH_PHASE_COUNT:
+            out->n_ended++;
+            break;
+        }
+    }
+}
+
+int berth_engine_queue(struct berth_engine *engine, const struct berth_cycle_in *in,
+                       const char *name, struct arena *arena, struct berth_queue_view *out,
+                       struct err *err)
+{
+    CLEANUP(arena_fini) struct arena own = { 0 };
+    struct model *model = engine_model(engine);
+    const struct queue *queue = queue_find(model, name);
+    const struct hooked *deserved = &engine_setup(engine)->hooked[HOOKED_DESERVED];
+    struct session *s;
+    wide *sums;
+
+    if (!queue || !queue->kept)
+        return err_set(err, -ENOENT, "queue %s: not known", name ? name : "");
+    *out = (struct berth_queue_view){ 0 };
+    s = session_open(model, engine_setup(engine), in, &own);
+    sums = ARENA_NEW0_N(&own, wide, model->dims.n + 1);
+    for (size_t d = 0; d < queue->n_sums; d++)
+        sums[d] = queue->allocated[d] + queue->pending[d];
+    out->requested = sums_show(model, arena, sums, model->dims.n);
+    out->allocated = sums_show(model, arena, queue->allocated, queue->n_sums);
+    for (size_t i = 0; i < deserved->n; i++) {
+        const wide *share = deserved->at[i]->plugin->deserved(s, deserved->at[i], queue);
+        if (share && !out->deserved.n)
+            out->deserved = sums_show(model, arena, share, model->dims.n);
+    }
+    out->fair_share = out->deserved;
+    count_jobs(s, queue, out);
+    session_close(s);
+    return 0;
+}
+
+static bool has_gang(const struct session *s)
+{
+    for (size_t i = 0; i < s->setup->n_uses; i++)
+        if (text_eq(s->setup->uses[i].plugin->name, "gang"))
+            return true;
+    return false;
+}
+
+static uint32_t releasing_placed(const struct job *job)
+{
+    uint32_t n = 0;
+
+    for (size_t i = 0; job->n[BERTH_TASK_RELEASING] && i < job->n_tasks; i++)
+        n += job->tasks[i].state == BERTH_TASK_RELEASING && job->tasks[i].node;
+    return n;
+}
+
+static enum berth_phase phase_of(struct session *s, const struct job *job)
+{
+    uint32_t ended = job->n[BERTH_TASK_SUCCEEDED] + job->n[BERTH_TASK_FAILED];
+    uint32_t leaving = releasing_placed(job);
+    uint32_t scheduled = job->n[BERTH_TASK_RUNNING] + job->n[BERTH_TASK_BOUND] + ended + leaving;
+    bool ready = job_n_ready(job) + job_n_best_effort(job) >= job->min_available;
+    bool excused = leaving && !job->n[BERTH_TASK_PENDING] && !job->n[BERTH_TASK_PIPELINED] &&
+                   scheduled >= job->min_available;
+
+    if (job->n[BERTH_TASK_RUNNING] && has_gang(s) && !ready && !excused)
+        return BERTH_PHASE_UNKNOWN;
+    if (scheduled >= job->min_available)
+        return scheduled == ended ? BERTH_PHASE_COMPLETED : BERTH_PHASE_RUNNING;
+    return job->kept->phase == BERTH_PHASE_INQUEUE ? BERTH_PHASE_INQUEUE : BERTH_PHASE_PENDING;
+}
+
+int berth_engine_job_phase(struct berth_engine *engine, const struct berth_cycle_in *in,
+                           const char *id, enum berth_phase *out, struct err *err)
+{
+    CLEANUP(arena_fini) struct arena own = { 0 };
+    const struct job *job = job_find(engine_model(engine), id);
+    struct session *s;
+
+    if (!job || !job->kept)
+        return err_set(err, -ENOENT, "job %s: not known", id ? id : "");
+    s = session_open(engine_model(engine), engine_setup(engine), in, &own);
+    *out = phase_of(s, job);
+    session_close(s);
+    return 0;
+}
+
+int berth_engine_node(struct berth_engine *engine, const char *id, struct arena *arena,
+                      struct berth_node_view *out, struct err *err)
+{
+    const struct model *model = engine_model(engine);
+    const struct node *node = node_named(engine_model(engine), id, err);
+    CLEANUP(arena_fini) struct arena own = { 0 };
+    wide *sums[4];
+
+    if (!node)
+        return -ENOENT;
+    for (int i = 0; i < 4; i++)
+        sums[i] = ARENA_NEW0_N(&own, wide, model->dims.n + 1);
+    for (size_t d = 0; d < model->dims.n; d++) {
+        const struct column *c = &model->columns[d];
+        if (c->offers[node->at] == UNLIMITED)
+            continue;
+        sums[0][d] = c->offers[node->at];
+        sums[1][d] = c->used[node->at];
+        sums[2][d] = column_idle(c, node->at);
+        sums[3][d] = c->pipelined[node->at];
+    }
+    *out = (struct berth_node_view){
+        .offers = sums_show(model, arena, sums[0], model->dims.n),
+        .used = sums_show(model, arena, sums[1], model->dims.n),
+        .free = sums_show(model, arena, sums[2], model->dims.n),
+        .reserved = sums_show(model, arena, sums[3], model->dims.n),
+        .n_tasks = (uint32_t)node->tasks.n,
+    };
+    return 0;
+}

@@ -1,0 +1,352 @@
+/*
+ * Reasons: why a task that was looked at still waits, with the numbers behind it.
+ *
+ * Every node counts under the first check that it fails, so the counts of a class add up to
+ * the number of nodes. Of a job's reasons the one that no waiting can cure comes first.
+ */
+#include <string.h>
+
+#include "base/str.h"
+#include "engine/fit.h"
+#include "engine/session.h"
+
+static const char *dim_name(struct session *s, uint32_t dim)
+{
+    return dim == NOWHERE ? NULL : arena_text(s->out, s->model->dims.at[dim]->name);
+}
+
+/* The largest offer of a dimension by any node. */
+static int64_t largest(const struct model *model, uint32_t dim)
+{
+    int64_t most = 0;
+
+    for (size_t i = 0; i < model->nodes.n; i++)
+        if (model->columns[dim].offers[i] > most)
+            most = model->columns[dim].offers[i];
+    return most;
+}
+
+static bool fits_when_empty(const struct model *model, const struct kind *kind, uint32_t at)
+{
+    for (size_t i = 0; i < kind->asks.n; i++)
+        if (model->columns[kind->asks.at[i].dim].offers[at] < kind->asks.at[i].value)
+            return false;
+    return true;
+}
+
+/* Whether no node could hold such a task, even empty; names what it is too large in. */
+static bool is_too_large(const struct model *model, const struct kind *kind, uint32_t *dim)
+{
+    *dim = NOWHERE;
+    for (size_t i = 0; i < kind->asks.n; i++) {
+        if (largest(model, kind->asks.at[i].dim) < kind->asks.at[i].value) {
+            *dim = kind->asks.at[i].dim;
+            return true;
+        }
+    }
+    for (uint32_t i = 0; i < model->nodes.n; i++)
+        if (fits_when_empty(model, kind, i))
+            return false;
+    return true;
+}
+
+static void list_counts(struct session *s, const struct fit_counts *counts,
+                        struct berth_reason *reason)
+{
+    struct berth_node_count *list =
+        ARENA_NEW0_N(s->out, struct berth_node_count, WAIT_CODE_COUNT + counts->n_dims);
+    size_t n = 0;
+
+    for (int code = WAIT_FIRST_OF_NODE; code < WAIT_CODE_COUNT; code++) {
+        if (counts->by_code[code])
+            list[n++] =
+                (struct berth_node_count){ (enum wait_code)code, NULL, counts->by_code[code] };
+        for (uint32_t d = 0; d < counts->n_dims; d++)
+            if (counts->by_dim[d] && s->model->dims.at[d]->code == (enum wait_code)code)
+                list[n++] = (struct berth_node_count){ (enum wait_code)code, dim_name(s, d),
+                                                       counts->by_dim[d] };
+    }
+    if (counts->n_fit)
+        list[n++] = (struct berth_node_count){ WAIT_NONE, NULL, counts->n_fit };
+    reason->counts = list;
+    reason->n_counts = n;
+}
+
+/* The job that holds most of a dimension on a node. */
+static const char *holder_of(struct session *s, const struct node *node, uint32_t dim)
+{
+    const struct job *holder = NULL;
+    int64_t most = 0;
+
+    VEC_EACH (task, &node->tasks) {
+        const struct job *job = (*task)->group->job;
+        int64_t sum = 0;
+        VEC_EACH (other, &node->tasks)
+            if ((*other)->group->job == job)
+                sum = wrap_add(sum, asks_of(task_asks(*other), dim));
+        if (sum > most || (sum == most && holder && job_rank_cmp(job, holder) < 0)) {
+            most = sum;
+            holder = job;
+        }
+        if (node->tasks.n > 64)
+            break; /* too many to compare; the first must do */
+    }
+    return holder ? arena_text(s->out, holder->id) : NULL;
+}
+
+/* Fills in a reason that is about one dimension: the node that came nearest. */
+static void explain_dim(struct session *s, struct kind *kind, uint32_t dim,
+                        struct berth_reason *reason)
+{
+    const struct column *c = &s->model->columns[dim];
+    const struct node *best = NULL;
+
+    reason->resource = dim_name(s, dim);
+    reason->asked = asks_of(&kind->asks, dim);
+    reason->limit = largest(s->model, dim);
+    for (uint32_t i = 0; i < s->model->nodes.n; i++)
+        if ((!best || column_idle(c, i) > column_idle(c, best->at)) &&
+            !fit_predicate(s, kind, s->model->nodes.at[i]))
+            best = s->model->nodes.at[i];
+    if (!best)
+        return;
+    reason->free = column_idle(c, best->at) < 0 ? 0 : column_idle(c, best->at);
+    reason->node = arena_text(s->out, best->id);
+    reason->blocker = holder_of(s, best, dim);
+}
+
+/* The code under which most nodes count; of equals the one asked first. */
+static enum wait_code most_nodes(const struct fit_counts *counts)
+{
+    enum wait_code most = WAIT_NONE;
+
+    for (int code = WAIT_FIRST_OF_NODE; code < WAIT_CODE_COUNT; code++)
+        if (counts->by_code[code] && (!most || counts->by_code[code] > counts->by_code[most]))
+            most = (enum wait_code)code;
+    return most;
+}
+
+static uint32_t most_dim(const struct session *s, const struct fit_counts *counts)
+{
+    uint32_t most = NOWHERE;
+
+    for (uint32_t d = 0; d < counts->n_dims; d++)
+        if (counts->by_dim[d] &&
+            (most == NOWHERE || counts->by_dim[d] > counts->by_dim[most] ||
+             (counts->by_dim[d] == counts->by_dim[most] && dim_before(s->model, d, most))))
+            most = d;
+    return most;
+}
+
+static void choose_code(struct session *s, struct kind *kind, const struct fit_counts *counts,
+                        struct berth_reason *reason)
+{
+    uint32_t dim;
+
+    if (!s->model->nodes.n) {
+        reason->code = WAIT_NO_NODE_KNOWN;
+    } else if (is_too_large(s->model, kind, &dim)) {
+        reason->code = WAIT_LARGER_THAN_ANY_NODE;
+        if (dim != NOWHERE)
+            explain_dim(s, kind, dim, reason);
+    } else if (counts->n_fit) {
+        reason->code = s->limited ? WAIT_NOT_YET_CONSIDERED : WAIT_BEHIND_HIGHER_RANK;
+    } else if ((dim = most_dim(s, counts)) != NOWHERE) {
+        reason->code = s->model->dims.at[dim]->code;
+        explain_dim(s, kind, dim, reason);
+    } else {
+        reason->code = most_nodes(counts);
+    }
+}
+
+const struct berth_reason *kind_reason(struct session *s, struct kind *kind)
+{
+    struct berth_reason *reason;
+    struct fit_counts counts;
+
+    if (kind->answered != s->number) {
+        kind->answered = s->number;
+        kind->shown = NULL;
+        kind->reason = NULL;
+    }
+    if (kind->reason)
+        return kind->reason;
+    reason = ARENA_NEW0(s->out, struct berth_reason);
+    fit_count(s, kind, &s->arena, &counts);
+    choose_code(s, kind, &counts, reason);
+    list_counts(s, &counts, reason);
+    kind->reason = reason;
+    return reason;
+}
+
+static const struct berth_reason *why_reason(struct session *s, const struct why *why,
+                                             int64_t until_ms)
+{
+    struct berth_reason *reason = ARENA_NEW0(s->out, struct berth_reason);
+
+    reason->code = why->code;
+    reason->resource = dim_name(s, why->dim);
+    reason->asked = wide_clamp(why->asked);
+    reason->free = wide_clamp(why->free);
+    reason->limit = wide_clamp(why->limit);
+    reason->blocker = why->blocker ? arena_text(s->out, why->blocker) : NULL;
+    reason->until_ms = until_ms > s->in.now_ms ? until_ms : 0;
+    return reason;
+}
+
+/* How many tasks of the kind the nodes could hold if they were empty. */
+static uint64_t most_ever(struct session *s, struct kind *kind)
+{
+    const struct model *model = s->model;
+    uint64_t sum = 0;
+
+    for (uint32_t i = 0; i < model->nodes.n; i++) {
+        uint64_t here = UINT32_MAX;
+        if (fit_predicate(s, kind, model->nodes.at[i]) < WAIT_NODE_BUSY &&
+            fit_predicate(s, kind, model->nodes.at[i]))
+            continue;
+        for (size_t k = 0; k < kind->asks.n; k++) {
+            uint64_t fit =
+                (uint64_t)(model->columns[kind->asks.at[k].dim].offers[i] / kind->asks.at[k].value);
+            here = fit < here ? fit : here;
+        }
+        sum += here;
+    }
+    return sum;
+}
+
+static const struct berth_reason *gang_reason(struct session *s, struct job *job,
+                                              const struct seat *seat)
+{
+    struct kind *kind = seat->stuck ? seat->stuck : job->groups[0].kind;
+    const struct berth_reason *stuck = kind_reason(s, kind);
+    struct berth_reason *reason;
+
+    if (stuck->code == WAIT_LARGER_THAN_ANY_NODE || stuck->code == WAIT_NO_NODE_KNOWN)
+        return stuck;
+    reason = ARENA_NEW0(s->out, struct berth_reason);
+    *reason = *stuck;
+    reason->code = WAIT_GANG_INCOMPLETE;
+    reason->placed = seat->placed;
+    reason->needed = job->min_available;
+    if (job->n_groups == 1 && most_ever(s, kind) < job->min_available)
+        reason->code = WAIT_LARGER_THAN_CLUSTER;
+    return reason;
+}
+
+struct verdicts {
+    VEC_OF(struct berth_verdict) list;
+};
+
+static void add(struct session *s, struct verdicts *v, const char *job, const char *group,
+                uint32_t n, const struct berth_reason *reason)
+{
+    if (n)
+        VEC_PUSH(&v->list, ((struct berth_verdict){ job, group ? arena_text(s->out, group) : NULL,
+                                                    n, reason }));
+}
+
+/* Those of a group that are in back-off, and until when. */
+static uint32_t backed_off(const struct session *s, const struct group *group, int64_t *until_ms)
+{
+    uint32_t n = 0;
+
+    *until_ms = BERTH_NEVER;
+    for (uint32_t i = 0; group->n_backed_off && i < group->spec->replicas; i++) {
+        const struct task *task = &group->tasks[i];
+        if (task->state != BERTH_TASK_PENDING || task->not_before_ms <= s->in.now_ms)
+            continue;
+        n++;
+        if (task->not_before_ms < *until_ms)
+            *until_ms = task->not_before_ms;
+    }
+    return n;
+}
+
+static void group_verdicts(struct session *s, struct verdicts *v, const char *id,
+                           const struct group *group)
+{
+    struct why why = { .code = WAIT_RETRY_BACKOFF, .dim = NOWHERE };
+    int64_t until_ms;
+    uint32_t n_back = backed_off(s, group, &until_ms);
+    uint32_t n_pending = group->n[BERTH_TASK_PENDING];
+    uint32_t n_promised = group->n[BERTH_TASK_PIPELINED];
+
+    if (n_back) {
+        session_wake_at(s, until_ms);
+        add(s, v, id, group->spec->name, n_back, why_reason(s, &why, until_ms));
+    }
+    if (n_promised) {
+        why.code = WAIT_WAITING_FOR_EVICTION;
+        add(s, v, id, group->spec->name, n_promised, why_reason(s, &why, 0));
+    }
+    if (n_pending > n_back)
+        add(s, v, id, group->spec->name, n_pending - n_back, kind_reason(s, group->kind));
+}
+
+static void job_verdicts(struct session *s, struct verdicts *v, struct job *job)
+{
+    uint32_t n = job->n[BERTH_TASK_PENDING] + job->n[BERTH_TASK_PIPELINED];
+    const char *id;
+    struct seat *seat;
+
+    if (!n || job->kept->stopping)
+        return;
+    id = arena_text(s->out, job->id);
+    seat = seat_of(s, job);
+    if (!seat->why.code && !seat->was_tried)
+        job_is_open(s, job, &seat->why);
+    if (seat->why.code) {
+        add(s, v, id, NULL, n, why_reason(s, &seat->why, job->kept->not_before_ms));
+        return;
+    }
+    if (job->min_available > 1 && seat->stuck &&
+        job_n_ready(job) + job->n[BERTH_TASK_PIPELINED] < job->min_available) {
+        add(s, v, id, NULL, n, gang_reason(s, job, seat));
+        return;
+    }
+    for (size_t i = 0; i < job->n_groups; i++)
+        group_verdicts(s, v, id, &job->groups[i]);
+}
+
+static void list_promised(struct session *s, struct berth_decisions *out)
+{
+    VEC_OF(struct berth_part) parts = { 0 };
+
+    JOB_EACH(job, s->model)
+    {
+        if (!job->n[BERTH_TASK_PIPELINED])
+            continue;
+        for (size_t i = 0; i < job->n_tasks; i++) {
+            const struct task *task = &job->tasks[i];
+            if (task->state != BERTH_TASK_PIPELINED || task->is_told)
+                continue;
+            struct berth_part *part = VEC_ADD(&parts);
+            part->kind = BERTH_PART_RESERVE;
+            part->task.job = arena_text(s->out, job->id);
+            part->task.group = arena_text(s->out, task->group->spec->name);
+            part->task.index = task->index;
+            part->node = arena_text(s->out, task->node->id);
+        }
+    }
+    if (parts.n)
+        out->promised = arena_copy(s->out, parts.at, parts.n * sizeof(*parts.at));
+    out->n_promised = parts.n;
+    VEC_FINI(&parts);
+}
+
+void answer_verdicts(struct session *s, struct berth_decisions *out)
+{
+    struct verdicts v = { 0 };
+
+    JOB_EACH(job, s->model)
+    {
+        job_verdicts(s, &v, job);
+        out->counts.tasks_waiting += job->n[BERTH_TASK_PENDING];
+    }
+    if (v.list.n)
+        out->verdicts = arena_copy(s->out, v.list.at, v.list.n * sizeof(*v.list.at));
+    out->n_verdicts = v.list.n;
+    VEC_FINI(&v.list);
+    list_promised(s, out);
+}

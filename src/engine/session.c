@@ -1,0 +1,242 @@
+/* Sessions: see session.h. */
+#include "engine/session.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/str.h"
+
+static void set_shard(struct session *s)
+{
+    const struct berth_words *names = s->setup->kept ? &s->setup->kept->shard_nodes : NULL;
+
+    if (s->setup->shard_mode == BERTH_SHARD_NONE)
+        return;
+    NODE_EACH(node, s->model)
+    node->in_shard = false;
+    for (size_t i = 0; i < names->n; i++) {
+        struct node *node = node_find(s->model, names->at[i]);
+        if (node)
+            node->in_shard = true;
+    }
+}
+
+static void read_cursor(struct session *s)
+{
+    const struct berth_memo *memo = shelf_get(&s->model->shelves[BERTH_MEMO], "cursor");
+
+    if (s->policy->search != SEARCH_SAMPLE || !memo || memo->size != sizeof(s->cursor))
+        return;
+    for (size_t i = 0; i < sizeof(s->cursor); i++)
+        s->cursor |= (uint32_t)((const unsigned char *)memo->data)[i] << (8 * i);
+}
+
+struct session *session_open(struct model *model, const struct setup *setup,
+                             const struct berth_cycle_in *in, struct arena *out)
+{
+    struct session *s = NEW0(struct session);
+
+    s->model = model;
+    s->setup = setup;
+    s->policy = &setup->policy;
+    s->in = *in;
+    s->out = out;
+    s->number = ++model->clock;
+    s->wake_at_ms = BERTH_NEVER;
+    nodes_sort_names(model);
+    set_shard(s);
+    read_cursor(s);
+    s->total = ARENA_NEW0_N(&s->arena, wide, model->dims.n + 1);
+    for (size_t d = 0; d < model->dims.n; d++)
+        for (size_t i = 0; i < model->nodes.n; i++)
+            if (model->columns[d].offers[i] < UNLIMITED)
+                s->total[d] += model->columns[d].offers[i];
+    for (size_t i = 0; i < setup->n_uses; i++) {
+        setup->uses[i].state = NULL;
+        if (setup->uses[i].plugin->open)
+            setup->uses[i].plugin->open(s, &setup->uses[i]);
+    }
+    return s;
+}
+
+static void undo(struct session *s, const struct op *op)
+{
+    struct model *model = s->model;
+
+    task_place(model, op->task, op->from,
+               op->kind == OP_EVICT || op->kind == OP_UNPIPELINE ? op->node : NULL);
+    op->task->evicted = op->from_evicted;
+}
+
+void session_close(struct session *s)
+{
+    while (s->log.n) {
+        const struct op *op = &s->log.at[s->log.n - 1];
+        undo(s, op);
+        op->task->evicted = false;
+        s->log.n--;
+    }
+    VEC_FINI(&s->log);
+    VEC_FINI(&s->groups);
+    arena_fini(&s->arena);
+    free(s);
+}
+
+void session_wake_at(struct session *s, int64_t at_ms)
+{
+    if (at_ms > s->in.now_ms && at_ms < s->wake_at_ms)
+        s->wake_at_ms = at_ms;
+}
+
+bool session_is_spent(struct session *s)
+{
+    if ((s->in.max_tasks && s->n_placed >= s->in.max_tasks) ||
+        (s->in.max_steps && s->n_steps >= s->in.max_steps))
+        s->limited = true;
+    return s->limited;
+}
+
+struct seat *seat_of(struct session *s, struct job *job)
+{
+    struct seat *seat = job->seat;
+
+    if (job->seated == s->number)
+        return seat;
+    seat = ARENA_NEW0(&s->arena, struct seat);
+    seat->is_pending = job->kept->phase == BERTH_PHASE_PENDING;
+    if (!s->setup->is_reference && job_n_ready(job))
+        seat->is_pending = false;
+    seat->why.dim = NOWHERE;
+    job->seat = seat;
+    job->seated = s->number;
+    return seat;
+}
+
+struct queue_seat *queue_seat_of(struct session *s, struct queue *queue)
+{
+    if (queue->seated != s->number) {
+        queue->seat = ARENA_NEW0(&s->arena, struct queue_seat);
+        queue->seated = s->number;
+    }
+    return queue->seat;
+}
+
+bool job_is_open(struct session *s, struct job *job, struct why *why)
+{
+    const struct berth_job *kept = job->kept;
+
+    *why = (struct why){ .dim = NOWHERE };
+    if (kept->not_before_ms > s->in.now_ms) {
+        session_wake_at(s, kept->not_before_ms);
+        why->code = kept->withheld ? kept->withheld : WAIT_BEFORE_START_TIME;
+    } else if (kept->withheld && !kept->not_before_ms) {
+        why->code = kept->withheld;
+    } else if (kept->stopping) {
+        why->code = WAIT_HELD;
+    } else if (!job->queue || !job->queue->kept) {
+        why->code = WAIT_QUEUE_UNKNOWN;
+        why->blocker = job->queue ? job->queue->name : NULL;
+    } else if (job->queue->kept->state == QUEUE_CLOSED && !s->setup->is_reference) {
+        why->code = WAIT_QUEUE_CLOSED;
+        why->blocker = job->queue->name;
+    }
+    return !why->code;
+}
+
+bool task_is_due(struct session *s, const struct task *task)
+{
+    if (task->not_before_ms <= s->in.now_ms)
+        return true;
+    session_wake_at(s, task->not_before_ms);
+    return false;
+}
+
+static int by_order(const void *a, const void *b, void *s)
+{
+    return task_cmp(s, *(struct task *const *)a, *(struct task *const *)b);
+}
+
+void seat_list(struct session *s, struct job *job)
+{
+    struct seat *seat = seat_of(s, job);
+    bool sorted = true;
+
+    if (seat->is_listed)
+        return;
+    seat->is_listed = true;
+    if (!job->n[BERTH_TASK_PENDING])
+        return;
+    seat->failed = ARENA_NEW0_N(&s->arena, bool, job->n_groups + 1);
+    seat->tasks = ARENA_NEW0_N(&s->arena, struct task *, job->n[BERTH_TASK_PENDING] + 1);
+    for (size_t g = 0; g < job->n_groups; g++) {
+        const struct group *group = &job->groups[g];
+        if (group->kind->best_effort || !group->n[BERTH_TASK_PENDING])
+            continue;
+        for (uint32_t i = 0; i < group->spec->replicas; i++) {
+            struct task *task = &group->tasks[i];
+            if (task->state != BERTH_TASK_PENDING || !task_is_due(s, task))
+                continue;
+            sorted = sorted && (!seat->n || task_cmp(s, seat->tasks[seat->n - 1], task) < 0);
+            seat->tasks[seat->n++] = task;
+        }
+    }
+    if (!sorted)
+        qsort_r(seat->tasks, seat->n, sizeof(*seat->tasks), by_order, s);
+}
+
+/* --- Gangs */
+
+uint32_t job_n_ready(const struct job *job)
+{
+    return job->n[BERTH_TASK_ALLOCATED] + job->n[BERTH_TASK_BINDING] + job->n[BERTH_TASK_BOUND] +
+           job->n[BERTH_TASK_RUNNING] + job->n[BERTH_TASK_SUCCEEDED];
+}
+
+uint32_t job_n_best_effort(const struct job *job)
+{
+    uint32_t n = 0;
+
+    for (size_t i = 0; i < job->n_groups; i++)
+        if (job->groups[i].kind->best_effort)
+            n += job->groups[i].n[BERTH_TASK_PENDING];
+    return n;
+}
+
+uint32_t job_n_valid(const struct job *job)
+{
+    return job_n_ready(job) + job->n[BERTH_TASK_PIPELINED] + job->n[BERTH_TASK_PENDING];
+}
+
+static uint32_t role_count(const struct job *job, const char *role, int what)
+{
+    uint32_t count = 0;
+
+    for (size_t i = 0; i < job->n_groups; i++) {
+        const struct group *g = &job->groups[i];
+        if (strcmp(g->spec->role ? g->spec->role : "", role) != 0)
+            continue;
+        count += g->n[BERTH_TASK_ALLOCATED] + g->n[BERTH_TASK_BINDING] + g->n[BERTH_TASK_BOUND] +
+                 g->n[BERTH_TASK_RUNNING] + g->n[BERTH_TASK_SUCCEEDED];
+        if (what >= 1)
+            count += g->n[BERTH_TASK_PIPELINED];
+        if (what == 2 || g->kind->best_effort)
+            count += g->n[BERTH_TASK_PENDING];
+    }
+    return count;
+}
+
+bool job_roles_hold(const struct job *job, int what)
+{
+    const struct berth_job *kept = job->kept;
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < kept->n_minima; i++)
+        sum += kept->minima[i].n;
+    if (job->min_available < sum)
+        return true; /* the job as a whole asks for less than its roles: they do not bind */
+    for (size_t i = 0; i < kept->n_minima; i++)
+        if (kept->minima[i].n && role_count(job, kept->minima[i].role ? kept->minima[i].role : "",
+                                            what) < kept->minima[i].n)
+            return false;
+    return true;
+}

@@ -1,0 +1,150 @@
+/*
+ * A session: one cycle over the live model, as a log of what it changed.
+ *
+ * Opening one copies nothing that grows with the cluster. Each change is one entry of the log;
+ * closing takes all of them back, last first, so that the model is what was applied.
+ *
+ * A statement is a mark in the log. What it did since can be committed (it becomes groups of
+ * the answer), discarded, or saved to be done again. Statements nest: an inner one ends before
+ * its outer one does.
+ */
+#ifndef ENGINE_SESSION_H
+#define ENGINE_SESSION_H
+
+#include "base/arena.h"
+#include "base/vec.h"
+#include "engine/framework.h"
+#include "engine/model.h"
+#include "engine/setup.h"
+
+enum op_kind { OP_ALLOCATE, OP_PIPELINE, OP_EVICT, OP_UNPIPELINE };
+
+struct op {
+    enum op_kind kind;
+    struct task *task;
+    struct node *node; /* to, or (evict, unpipeline) where it was */
+    uint8_t from;      /* the state before */
+    bool from_evicted;
+    bool is_sealed;
+    bool evicted; /* pipeline: room that evictions make */
+    double score;
+    const char *reason; /* evict */
+};
+
+/* What a session knows about a job: hangs on job->seat. */
+struct seat {
+    struct task **tasks; /* pending ones in task order, those that ask for nothing left out */
+    size_t n, next;      /* next is the first that was not tried */
+    bool is_listed;
+    bool is_pending;         /* not admitted */
+    bool was_admitted;       /* by this session, which has not said so yet */
+    bool was_bound;          /* by this session */
+    bool *failed;            /* by group: a task of its role found no node */
+    struct why why;          /* the last refusal of the job as a whole */
+    struct kind *stuck;      /* the class of its task that found no node */
+    uint32_t placed, needed; /* the gang when it gave up */
+    bool was_tried;
+    struct sub_job *subs; /* see topology.h */
+    size_t n_subs;
+};
+
+/* What a session knows about a queue: hangs on queue->seat. */
+struct queue_seat {
+    struct pq *jobs; /* of the action that runs */
+    bool is_listed;
+};
+
+struct session {
+    struct model *model;
+    const struct setup *setup;
+    const struct policy *policy;
+    struct berth_cycle_in in;
+    struct arena arena; /* ends with the session */
+    struct arena *out;  /* the answer's */
+    uint64_t number;
+    VEC_OF(struct op) log;
+    VEC_OF(struct berth_group) groups;
+    const char *action; /* that runs */
+    int64_t wake_at_ms;
+    uint64_t n_placed, n_evicted, n_reserved, n_steps;
+    bool limited;
+    uint32_t cursor; /* sampling search */
+    bool cursor_changed;
+    wide *total; /* what queues share, by dimension */
+    void *beam;  /* see actions/provision.c */
+    struct topology *topology;
+};
+
+struct statement {
+    struct session *s;
+    size_t mark; /* the log's length when it began */
+};
+
+struct session *session_open(struct model *model, const struct setup *setup,
+                             const struct berth_cycle_in *in, struct arena *out);
+/** Takes back everything and ends it. */
+void session_close(struct session *s);
+/** Time alone could change something at that instant. */
+void session_wake_at(struct session *s, int64_t at_ms);
+/** Whether a limit was reached. */
+bool session_is_spent(struct session *s);
+/** A job's own state, made on first use. */
+struct seat *seat_of(struct session *s, struct job *job);
+struct queue_seat *queue_seat_of(struct session *s, struct queue *queue);
+
+/**
+ * Whether a job may be looked at now, as far as the model says; why otherwise. Notes when time
+ * alone would change that.
+ */
+bool job_is_open(struct session *s, struct job *job, struct why *why);
+/** Lists a job's pending tasks into its seat, once. */
+void seat_list(struct session *s, struct job *job);
+/** Whether a pending task may be placed now: its back-off is over. */
+bool task_is_due(struct session *s, const struct task *task);
+
+/* Counts of a job's tasks as a gang sees them. */
+uint32_t job_n_ready(const struct job *job);       /* allocated or succeeded */
+uint32_t job_n_best_effort(const struct job *job); /* pending and asking for nothing */
+uint32_t job_n_valid(const struct job *job);
+/** What a role's minimum counts: 0 ready, 1 with pipelined, 2 valid. */
+bool job_roles_hold(const struct job *job, int what);
+
+struct statement statement_open(struct session *s);
+void statement_allocate(struct statement *stmt, struct task *task, struct node *node, double score);
+void statement_pipeline(struct statement *stmt, struct task *task, struct node *node, bool evicted,
+                        double score);
+void statement_evict(struct statement *stmt, struct task *task, const char *reason);
+/** Takes a promise back within a session: the task is pending again. */
+void statement_unpipeline(struct statement *stmt, struct task *task);
+bool statement_has_evictions(const struct statement *stmt);
+/** Makes groups of the answer out of what was done; job is for whom. */
+void statement_commit(struct statement *stmt, struct job *job);
+void statement_discard(struct statement *stmt);
+
+/* Operations to be done again. */
+struct saved {
+    struct op *at;
+    size_t n;
+};
+struct saved statement_save(const struct statement *stmt);
+/** Does them again; false, and nothing done, if one no longer holds. */
+bool statement_recover(struct statement *stmt, const struct saved *saved);
+
+/* The answer: see answer.c. */
+void answer_admit(struct session *s, const struct job *job);
+void answer_unadmit(struct session *s, const struct job *job, enum wait_code code);
+void answer_fail(struct session *s, const struct job *job, enum wait_code code,
+                 const char *resource);
+void answer_memo(struct session *s, const char *name, const void *data, size_t size);
+void answer_ops(struct session *s, const struct op *ops, size_t n, const struct job *job);
+/** Why the tasks of a class wait; lives in the answer. */
+const struct berth_reason *kind_reason(struct session *s, struct kind *kind);
+/** Fills the verdicts, while the session's changes still stand. */
+void answer_verdicts(struct session *s, struct berth_decisions *out);
+void answer_digest(struct session *s, struct berth_decisions *out);
+
+/** Amounts in the session's answer; asks without the implied slot. */
+struct berth_amounts asks_show(const struct model *model, struct arena *arena,
+                               const struct asks *asks);
+
+#endif

@@ -1,0 +1,244 @@
+/* Setup: see setup.h. */
+#include "engine/setup.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/nearest.h"
+#include "base/str.h"
+#include "engine/shape.h"
+
+const char *const berth_hook_words[BERTH_HOOK_COUNT] = {
+    [BERTH_HOOK_JOB_ORDER] = "jobOrder",
+    [BERTH_HOOK_TASK_ORDER] = "taskOrder",
+    [BERTH_HOOK_QUEUE_ORDER] = "queueOrder",
+    [BERTH_HOOK_SUB_JOB_ORDER] = "subJobOrder",
+    [BERTH_HOOK_JOB_READY] = "jobReady",
+    [BERTH_HOOK_JOB_PIPELINED] = "jobPipelined",
+    [BERTH_HOOK_JOB_STARVING] = "jobStarving",
+    [BERTH_HOOK_JOB_ENQUEUED] = "jobEnqueued",
+    [BERTH_HOOK_SUB_JOB_READY] = "subJobReady",
+    [BERTH_HOOK_SUB_JOB_PIPELINED] = "subJobPipelined",
+    [BERTH_HOOK_PREDICATE] = "predicate",
+    [BERTH_HOOK_NODE_ORDER] = "nodeOrder",
+    [BERTH_HOOK_BEST_NODE] = "bestNode",
+    [BERTH_HOOK_HYPER_NODE_ORDER] = "hyperNodeOrder",
+    [BERTH_HOOK_HYPER_NODE_GRADIENT] = "hyperNodeGradient",
+    [BERTH_HOOK_PREEMPTABLE] = "preemptable",
+    [BERTH_HOOK_RECLAIMABLE] = "reclaimable",
+    [BERTH_HOOK_PREEMPTIVE] = "preemptive",
+    [BERTH_HOOK_OVERUSED] = "overused",
+    [BERTH_HOOK_ALLOCATABLE] = "allocatable",
+    [BERTH_HOOK_VICTIM] = "victim",
+    [BERTH_HOOK_HIERARCHY] = "hierarchy",
+};
+
+const char *berth_action_at(size_t i)
+{
+    return i < n_actions ? actions[i]->name : NULL;
+}
+
+const char *berth_plugin_at(size_t i)
+{
+    return i < n_plugins ? plugins[i]->name : NULL;
+}
+
+/* "; did you mean X?" or nothing. */
+static void suggest(const char *word, const char *(*at)(size_t i), char out[80])
+{
+    const char *known[64];
+    size_t n = 0;
+    const char *near;
+
+    while (n < COUNT_OF(known) && at(n)) {
+        known[n] = at(n);
+        n++;
+    }
+    near = nearest(word, known, n);
+    out[0] = '\0';
+    if (near)
+        snprintf(out, 80, "; did you mean %s?", near);
+}
+
+static const struct action *action_find(const char *name)
+{
+    for (size_t i = 0; i < n_actions; i++)
+        if (text_eq(actions[i]->name, name))
+            return actions[i];
+    return NULL;
+}
+
+static const struct plugin *plugin_find(const char *name)
+{
+    for (size_t i = 0; i < n_plugins; i++)
+        if (text_eq(plugins[i]->name, name))
+            return plugins[i];
+    return NULL;
+}
+
+static int setup_actions(struct setup *setup, const struct berth_words *names,
+                         const struct berth_value *arguments, struct err *err)
+{
+    const struct action **list = ARENA_NEW0_N(&setup->arena, const struct action *, names->n + 1);
+    const struct berth_value **given =
+        ARENA_NEW0_N(&setup->arena, const struct berth_value *, names->n + 1);
+
+    for (size_t i = 0; i < names->n; i++) {
+        char near[80];
+        list[i] = action_find(names->at[i]);
+        if (!list[i]) {
+            suggest(names->at[i], berth_action_at, near);
+            return err_set(err, -EINVAL, "/actions/%zu: no action %s%s", i, names->at[i], near);
+        }
+        given[i] = berth_value_get(arguments, names->at[i]);
+    }
+    for (size_t i = 0; arguments && i < arguments->n_members; i++) {
+        const struct berth_value *one = &arguments->members[i];
+        const struct action *action = action_find(one->key);
+        int r = action ? 0 : err_set(err, -EINVAL, "no such action");
+        if (r == 0 && action->check)
+            r = action->check(one, err);
+        if (r < 0) {
+            err_under(err, one->key);
+            return err_under(err, "/actionArguments/");
+        }
+    }
+    setup->actions = list;
+    setup->action_arguments = given;
+    setup->n_actions = names->n;
+    return 0;
+}
+
+static int setup_plugin(struct setup *setup, const struct berth_plugin_use *from, size_t tier,
+                        struct err *err)
+{
+    struct plugin_use *use = &setup->uses[setup->n_uses];
+    char near[80];
+    int r = 0;
+
+    use->plugin = plugin_find(from->name);
+    if (!use->plugin) {
+        suggest(from->name ? from->name : "", berth_plugin_at, near);
+        return err_set(err, -EINVAL, "/name: no plugin %s%s", from->name ? from->name : "", near);
+    }
+    use->enabled = from->has_enabled ? from->enabled : BERTH_HOOKS_DEFAULT;
+    use->tier = tier;
+    if (use->plugin->configure)
+        r = use->plugin->configure(from->arguments, &setup->arena, &use->config, err);
+    if (r < 0)
+        return err_under(err, "/arguments");
+    setup->n_uses++;
+    return 0;
+}
+
+static int setup_tiers(struct setup *setup, const struct berth_tier *tiers, size_t n,
+                       struct err *err)
+{
+    size_t n_uses = 0;
+
+    for (size_t i = 0; i < n; i++)
+        n_uses += tiers[i].n;
+    setup->uses = ARENA_NEW0_N(&setup->arena, struct plugin_use, n_uses + 1);
+    setup->n_tiers = n;
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < tiers[i].n; k++) {
+            char step[64];
+            int r = setup_plugin(setup, &tiers[i].plugins[k], i, err);
+            if (r == 0)
+                continue;
+            snprintf(step, sizeof(step), "/tiers/%zu/plugins/%zu", i, k);
+            return err_under(err, step);
+        }
+    }
+    framework_hook(setup->uses, setup->n_uses, &setup->arena, setup->hooked);
+    return 0;
+}
+
+/* drf's hierarchy and proportion would both divide the cluster among queues. */
+static int setup_check(const struct setup *setup, struct err *err)
+{
+    for (size_t i = 0; i < setup->n_uses; i++) {
+        const struct plugin_use *a = &setup->uses[i];
+        if (!text_eq(a->plugin->name, "drf") ||
+            !(a->enabled & BERTH_HOOK_BIT(BERTH_HOOK_HIERARCHY)))
+            continue;
+        for (size_t k = 0; k < setup->n_uses; k++)
+            if (setup->uses[k].tier == a->tier &&
+                text_eq(setup->uses[k].plugin->name, "proportion"))
+                return err_set(err, -EINVAL,
+                               "/tiers/%zu: drf with hierarchy and proportion in one tier",
+                               a->tier);
+    }
+    return 0;
+}
+
+int setup_new(const struct berth_config *given, struct setup **out, struct err *err)
+{
+    struct setup *setup = NEW0(struct setup);
+    const struct berth_config *profile, *config;
+    const char *name = given && given->profile ? given->profile : "berth";
+    char near[80];
+    int r = 0;
+
+    if (given)
+        setup->kept = shape_copy(shape_of[BERTH_CONFIG], given);
+    config = setup->kept;
+    profile = berth_profile_find(name);
+    if (!profile) {
+        suggest(name, berth_profile_at, near);
+        r = err_set(err, -EINVAL, "/profile: no profile %s%s", name, near);
+    }
+    if (r == 0) {
+        setup->profile = profile->profile;
+        setup->is_beam = text_eq(setup->profile, "beam");
+        setup->is_reference = text_eq(setup->profile, "volcano");
+        r = policy_read(profile->policy, &setup->policy, err);
+    }
+    if (r == 0 && config)
+        r = policy_read(config->policy, &setup->policy, err);
+    if (r == 0)
+        r = setup_actions(setup,
+                          config && config->has_actions ? &config->actions : &profile->actions,
+                          config ? config->action_arguments : NULL, err);
+    if (r == 0) {
+        bool own = config && config->has_tiers;
+        r = setup_tiers(setup, own ? config->tiers : profile->tiers,
+                        own ? config->n_tiers : profile->n_tiers, err);
+    }
+    if (r == 0)
+        r = setup_check(setup, err);
+    if (r < 0) {
+        setup_free(setup);
+        return r;
+    }
+    setup->shard_mode = config ? config->shard_mode : BERTH_SHARD_NONE;
+    *out = setup;
+    return 0;
+}
+
+void setup_free(struct setup *setup)
+{
+    if (!setup)
+        return;
+    free(setup->kept);
+    arena_fini(&setup->arena);
+    free(setup);
+}
+
+bool setup_has_action(const struct setup *setup, const char *name)
+{
+    for (size_t i = 0; i < setup->n_actions; i++)
+        if (text_eq(setup->actions[i]->name, name))
+            return true;
+    return false;
+}
+
+int berth_config_check(const struct berth_config *config, struct err *err)
+{
+    struct setup *setup = NULL;
+    int r = setup_new(config, &setup, err);
+
+    setup_free(setup);
+    return r;
+}

@@ -1,0 +1,193 @@
+/* Statements: see session.h. Every change of the model in a cycle is made here. */
+#include <assert.h>
+#include <string.h>
+
+#include "engine/session.h"
+
+static void tell(struct session *s, enum hooked_what what, const struct task *task)
+{
+    const struct hooked *hooked = &s->setup->hooked[what];
+
+    for (size_t i = 0; i < hooked->n; i++) {
+        struct plugin_use *use = hooked->at[i];
+        if (what == HOOKED_ON_ALLOCATE)
+            use->plugin->on_allocate(s, use, task);
+        else
+            use->plugin->on_deallocate(s, use, task);
+    }
+}
+
+struct statement statement_open(struct session *s)
+{
+    return (struct statement){ s, s->log.n };
+}
+
+static void change(struct session *s, const struct op *op, enum berth_task_state state,
+                   struct node *to)
+{
+    VEC_PUSH(&s->log, *op);
+    task_place(s->model, op->task, state, to);
+}
+
+void statement_allocate(struct statement *stmt, struct task *task, struct node *node, double score)
+{
+    struct op op = { .kind = OP_ALLOCATE,
+                     .task = task,
+                     .node = node,
+                     .from = task->state,
+                     .from_evicted = task->evicted,
+                     .score = score };
+
+    assert(task->state == BERTH_TASK_PENDING);
+    change(stmt->s, &op, BERTH_TASK_ALLOCATED, node);
+    tell(stmt->s, HOOKED_ON_ALLOCATE, task);
+}
+
+void statement_pipeline(struct statement *stmt, struct task *task, struct node *node, bool evicted,
+                        double score)
+{
+    struct op op = { .kind = OP_PIPELINE,
+                     .task = task,
+                     .node = node,
+                     .from = task->state,
+                     .from_evicted = task->evicted,
+                     .evicted = evicted,
+                     .score = score };
+
+    assert(task->state == BERTH_TASK_PENDING);
+    change(stmt->s, &op, BERTH_TASK_PIPELINED, node);
+    task->evicted = evicted;
+    tell(stmt->s, HOOKED_ON_ALLOCATE, task);
+}
+
+void statement_evict(struct statement *stmt, struct task *task, const char *reason)
+{
+    struct op op = { .kind = OP_EVICT,
+                     .task = task,
+                     .node = task->node,
+                     .from = task->state,
+                     .from_evicted = task->evicted,
+                     .reason = reason };
+
+    change(stmt->s, &op, BERTH_TASK_RELEASING, task->node);
+    tell(stmt->s, HOOKED_ON_DEALLOCATE, task);
+}
+
+void statement_unpipeline(struct statement *stmt, struct task *task)
+{
+    struct op op = { .kind = OP_UNPIPELINE,
+                     .task = task,
+                     .node = task->node,
+                     .from = task->state,
+                     .from_evicted = task->evicted };
+
+    assert(task->state == BERTH_TASK_PIPELINED);
+    tell(stmt->s, HOOKED_ON_DEALLOCATE, task);
+    change(stmt->s, &op, BERTH_TASK_PENDING, NULL);
+    task->evicted = false;
+}
+
+bool statement_has_evictions(const struct statement *stmt)
+{
+    for (size_t i = stmt->mark; i < stmt->s->log.n; i++)
+        if (stmt->s->log.at[i].kind == OP_EVICT)
+            return true;
+    return false;
+}
+
+void statement_commit(struct statement *stmt, struct job *job)
+{
+    struct session *s = stmt->s;
+    size_t n = s->log.n - stmt->mark;
+
+    if (!n)
+        return;
+    answer_ops(s, &s->log.at[stmt->mark], n, job);
+    for (size_t i = stmt->mark; i < s->log.n; i++)
+        s->log.at[i].is_sealed = true;
+    stmt->mark = s->log.n;
+}
+
+static void take_back(struct session *s, const struct op *op)
+{
+    struct task *task = op->task;
+
+    switch (op->kind) {
+    case OP_ALLOCATE:
+    case OP_PIPELINE:
+        tell(s, HOOKED_ON_DEALLOCATE, task); /* while it still has its place */
+        task_place(s->model, task, op->from, NULL);
+        break;
+    case OP_EVICT:
+        task_place(s->model, task, op->from, op->node);
+        tell(s, HOOKED_ON_ALLOCATE, task);
+        break;
+    case OP_UNPIPELINE:
+        task_place(s->model, task, op->from, op->node);
+        tell(s, HOOKED_ON_ALLOCATE, task);
+        break;
+    }
+    task->evicted = op->from_evicted;
+}
+
+void statement_discard(struct statement *stmt)
+{
+    struct session *s = stmt->s;
+
+    while (s->log.n > stmt->mark) {
+        assert(!s->log.at[s->log.n - 1].is_sealed);
+        take_back(s, &s->log.at[s->log.n - 1]);
+        s->log.n--;
+    }
+}
+
+struct saved statement_save(const struct statement *stmt)
+{
+    struct session *s = stmt->s;
+    size_t n = s->log.n - stmt->mark;
+
+    return (struct saved){ n ? arena_copy(&s->arena, &s->log.at[stmt->mark], n * sizeof(struct op))
+                             : NULL,
+                           n };
+}
+
+/* Whether the node still has room for what is promised or given now. */
+static bool still_fits(const struct session *s, const struct op *op)
+{
+    const struct asks *asks = task_asks(op->task);
+
+    for (size_t i = 0; i < asks->n; i++) {
+        const struct column *c = &s->model->columns[asks->at[i].dim];
+        if (op->node->at == NOWHERE || asks->at[i].value > column_future(c, op->node->at))
+            return false;
+        if (op->kind == OP_ALLOCATE && asks->at[i].value > column_idle(c, op->node->at))
+            return false;
+    }
+    return true;
+}
+
+bool statement_recover(struct statement *stmt, const struct saved *saved)
+{
+    struct statement own = statement_open(stmt->s);
+
+    for (size_t i = 0; i < saved->n; i++) {
+        const struct op *op = &saved->at[i];
+        bool holds = op->kind == OP_EVICT ? state_is_allocated(op->task->state)
+                     : op->kind == OP_UNPIPELINE
+                         ? op->task->state == BERTH_TASK_PIPELINED
+                         : op->task->state == BERTH_TASK_PENDING && still_fits(stmt->s, op);
+        if (!holds) {
+            statement_discard(&own);
+            return false;
+        }
+        if (op->kind == OP_ALLOCATE)
+            statement_allocate(stmt, op->task, op->node, op->score);
+        else if (op->kind == OP_PIPELINE)
+            statement_pipeline(stmt, op->task, op->node, op->evicted, op->score);
+        else if (op->kind == OP_EVICT)
+            statement_evict(stmt, op->task, op->reason);
+        else
+            statement_unpipeline(stmt, op->task);
+    }
+    return true;
+}

@@ -1,0 +1,188 @@
+/*
+ * For tests: worlds of a few lines, and answers as text.
+ */
+#ifndef ENGINE_TESTING_H
+#define ENGINE_TESTING_H
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "base/test.h"
+#include "berth/engine.h"
+
+struct world {
+    struct berth_engine *engine;
+    struct arena arena;
+    struct berth_decisions out;
+    struct berth_cycle_in in;
+    uint64_t seq;
+};
+
+static inline void world_init(struct world *w)
+{
+    struct err err = { 0 };
+
+    *w = (struct world){ .in = { .now_ms = 1000000 } };
+    w->engine = berth_engine_new(&err);
+    CHECK(w->engine != NULL);
+}
+
+static inline void world_fini(struct world *w)
+{
+    berth_decisions_free(&w->out);
+    berth_engine_free(w->engine);
+    arena_fini(&w->arena);
+}
+
+static inline void world_tell(struct world *w, enum berth_kind kind, const void *object)
+{
+    struct berth_delta delta = { kind, false, { .any = object } };
+    struct err err = { 0 };
+
+    CHECK_OK(berth_engine_apply(w->engine, &delta, 1, &err), &err);
+}
+
+static inline void world_end(struct world *w, enum berth_kind kind, const void *object)
+{
+    struct berth_delta delta = { kind, true, { .any = object } };
+    struct err err = { 0 };
+
+    CHECK_OK(berth_engine_apply(w->engine, &delta, 1, &err), &err);
+}
+
+/* cpu in cores, memory in bytes. */
+static inline struct berth_amounts world_amounts(struct world *w, int64_t cpu, int64_t memory)
+{
+    struct berth_amount *at = ARENA_NEW0_N(&w->arena, struct berth_amount, 2);
+
+    at[0] = (struct berth_amount){ "cpu", cpu * 1000 };
+    at[1] = (struct berth_amount){ "memory", memory };
+    return (struct berth_amounts){ at, 2 };
+}
+
+static inline void world_queue(struct world *w, const char *name)
+{
+    world_tell(w, BERTH_QUEUE, &(struct berth_queue){ .name = name, .seq = ++w->seq });
+}
+
+static inline void world_node(struct world *w, const char *id, int64_t cpu)
+{
+    world_tell(w, BERTH_NODE,
+               &(struct berth_node){ .id = id,
+                                     .seq = ++w->seq,
+                                     .state = NODE_READY,
+                                     .facts = 7,
+                                     .offers = world_amounts(w, cpu, (int64_t)64 << 30) });
+}
+
+static inline void world_job(struct world *w, const char *id, uint32_t replicas, uint32_t least,
+                             int64_t cpu)
+{
+    struct berth_task_group group = {
+        .name = "task", .role = "task", .replicas = replicas, .asks = world_amounts(w, cpu, 1 << 20)
+    };
+
+    world_tell(w, BERTH_JOB,
+               &(struct berth_job){ .id = id,
+                                    .name = id,
+                                    .seq = ++w->seq,
+                                    .queue = "default",
+                                    .min_available = least,
+                                    .groups = &group,
+                                    .n_groups = 1 });
+}
+
+static inline void world_cycle(struct world *w)
+{
+    struct err err = { 0 };
+
+    berth_decisions_free(&w->out);
+    CHECK_OK(berth_engine_cycle(w->engine, &w->in, &w->out, &err), &err);
+}
+
+/* The decisions as "bind j1/task.0>n1,j1/task.1>n2; ..." without admissions. */
+static inline const char *world_groups(struct world *w)
+{
+    CLEANUP(str_fini) struct str text = { 0 };
+
+    for (size_t i = 0; i < w->out.n_groups; i++) {
+        const struct berth_group *group = &w->out.groups[i];
+        if (group->kind == BERTH_GROUP_ADMIT || group->kind == BERTH_GROUP_MEMO)
+            continue;
+        str_addf(&text, "%s%s", text.len ? "; " : "", berth_group_kind_words[group->kind]);
+        for (size_t k = 0; k < group->n_parts; k++)
+            str_addf(&text, "%s%s/%s.%" PRIu32 ">%s", k ? "," : " ", group->parts[k].task.job,
+                     group->parts[k].task.group, group->parts[k].task.index, group->parts[k].node);
+    }
+    return arena_text(&w->arena, str_text(&text));
+}
+
+/* The verdict on a job: its code's word, or "" where there is none. */
+static inline const struct berth_reason *world_reason(struct world *w, const char *job)
+{
+    for (size_t i = 0; i < w->out.n_verdicts; i++)
+        if (text_eq(w->out.verdicts[i].job, job))
+            return w->out.verdicts[i].reason;
+    return NULL;
+}
+
+static inline const char *world_waits(struct world *w, const char *job)
+{
+    const struct berth_reason *reason = world_reason(w, job);
+
+    return reason ? wait_codes[reason->code].word : "";
+}
+
+static inline int world_add(const struct berth_delta *delta, void *text)
+{
+    berth_delta_write(delta, text);
+    str_add(text, "\n");
+    return 0;
+}
+
+static inline char *world_export(struct berth_engine *engine)
+{
+    struct str text = { 0 };
+
+    CHECK_EQ(berth_engine_export(engine, world_add, &text), 0);
+    return str_take(&text);
+}
+
+static inline int world_feed(const struct berth_delta *delta, void *engine)
+{
+    struct err err = { 0 };
+
+    return berth_engine_apply(engine, delta, 1, &err);
+}
+
+/* Does with the answer what a server would: the binds stand, as tasks in a state. */
+static inline void world_accept(struct world *w, enum berth_task_state state)
+{
+    for (size_t i = 0; i < w->out.n_groups; i++) {
+        const struct berth_group *group = &w->out.groups[i];
+        for (size_t k = 0; k < group->n_parts; k++) {
+            const struct berth_part *part = &group->parts[k];
+            if (part->kind == BERTH_PART_RESERVE)
+                continue;
+            world_tell(w, BERTH_TASK,
+                       &(struct berth_task){ .job = part->task.job,
+                                             .group = part->task.group,
+                                             .index = part->task.index,
+                                             .attempt = part->task.attempt,
+                                             .node = part->node,
+                                             .started_at_ms = w->in.now_ms,
+                                             .state = part->kind == BERTH_PART_EVICT
+                                                          ? BERTH_TASK_RELEASING
+                                                          : state });
+        }
+        if (group->kind == BERTH_GROUP_MEMO)
+            world_tell(w, BERTH_MEMO,
+                       &(struct berth_memo){ group->name, group->data, group->size });
+    }
+}
+
+#endif
