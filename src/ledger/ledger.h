@@ -386,6 +386,27 @@ MUST_CHECK int reader_beats(struct reader *reader, row_fn *fn, void *arg, struct
 MUST_CHECK int reader_lease(struct reader *reader, const char *name, struct row_lease **out,
                             struct err *err);
 
+/* ---- checking ---- */
+
+enum { LEDGER_FINDINGS_MAX = 20 };
+
+struct ledger_report {
+    uint64_t revision;
+    size_t n_events, n_jobs, n_attempts, n_nodes;
+    size_t n_findings; /* those beyond the limit are counted and not kept */
+    char findings[LEDGER_FINDINGS_MAX][240];
+};
+
+/**
+ * Reads the history of a store, by its events alone, and checks what must always hold
+ * (invariants 1, 2, 3, 5, 6, 7, 10 and 13); then that the tables are what the events say. May be
+ * run beside a server.
+ *
+ * @store    as in struct ledger_options; not memory:
+ * Returns   0 and the report, with or without findings; an error if the store cannot be read
+ */
+MUST_CHECK int ledger_check(const char *store, struct ledger_report *report, struct err *err);
+
 /** Counts a row down, and frees it with the last. NULL is fine. Any thread. */
 void row_free(enum row_kind kind, void *row);
 

@@ -137,7 +137,12 @@ const char **mirror_names(const struct mirror *mirror, enum row_kind kind, size_
 /** Copies a job's counts into an unpublished row. */
 void mirror_count(const struct mirror_job *job, struct row_job *row);
 
-/** Whether two hold the same, derived values included; else the reason. */
-MUST_CHECK int mirror_compare(const struct mirror *a, const struct mirror *b, struct err *err);
+/**
+ * Whether two hold the same, derived values included; else the reason.
+ *
+ * @with_quiet  also what changes without an event: beats, leases, meta
+ */
+MUST_CHECK int mirror_compare(const struct mirror *a, const struct mirror *b, bool with_quiet,
+                              struct err *err);
 
 #endif

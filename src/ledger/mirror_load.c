@@ -234,16 +234,17 @@ static int compare_job(const struct mirror_job *a, const struct mirror_job *b, s
     return 0;
 }
 
-int mirror_compare(const struct mirror *a, const struct mirror *b, struct err *err)
+int mirror_compare(const struct mirror *a, const struct mirror *b, bool with_quiet, struct err *err)
 {
-    static const enum row_kind kinds[] = { ROW_META,  ROW_LEASE, ROW_TOKEN,
-                                           ROW_QUEUE, ROW_BEAT,  ROW_MEMO };
+    static const enum row_kind kinds[] = { ROW_TOKEN, ROW_QUEUE, ROW_MEMO,
+                                           ROW_META,  ROW_LEASE, ROW_BEAT };
+    size_t n_kinds = with_quiet ? COUNT_OF(kinds) : 3;
     int r = 0;
 
     if (a->revision != b->revision)
         return err_set(err, -EBADMSG, "revisions %" PRIu64 " and %" PRIu64, a->revision,
                        b->revision);
-    for (size_t i = 0; i < COUNT_OF(kinds) && r >= 0; i++)
+    for (size_t i = 0; i < n_kinds && r >= 0; i++)
         r = compare_cells(a, b, kinds[i], err);
     if (r >= 0 && (a->nodes.n != b->nodes.n || a->jobs.n != b->jobs.n))
         r = err_set(err, -EBADMSG, "%zu nodes and %zu jobs, not %zu and %zu", a->nodes.n, a->jobs.n,

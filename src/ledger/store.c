@@ -5,16 +5,39 @@
 #include <errno.h>
 #include <string.h>
 
-static const struct store_driver *const drivers[] = { &store_memory };
+static const struct store_driver *const drivers[] = { &store_sqlite, &store_memory, &store_faulty };
 
-int store_open(const char *address, struct store **out, struct err *err)
+/* The driver of an address, and what stands behind its colon. */
+static const struct store_driver *find_driver(const char *address, const char **where)
 {
     for (size_t i = 0; i < COUNT_OF(drivers); i++) {
         size_t n = strlen(drivers[i]->scheme);
-        if (strncmp(address, drivers[i]->scheme, n) == 0 && address[n] == ':')
-            return drivers[i]->open(address + n + 1, out, err);
+        if (strncmp(address, drivers[i]->scheme, n) != 0 || address[n] != ':')
+            continue;
+        *where = address + n + 1;
+        return drivers[i];
     }
+    return NULL;
+}
+
+int store_open(const char *address, struct store **out, struct err *err)
+{
+    const char *where;
+    const struct store_driver *driver = find_driver(address, &where);
+
+    if (driver)
+        return driver->open(where, out, err);
     return err_set(err, -EINVAL, "store %s: it must be sqlite:PATH or memory:", address);
+}
+
+int store_open_to_read(const char *address, struct store **out, struct err *err)
+{
+    const char *where;
+    const struct store_driver *driver = find_driver(address, &where);
+
+    if (driver && driver->open_to_read)
+        return driver->open_to_read(where, out, err);
+    return err_set(err, -EINVAL, "store %s: it must be sqlite:PATH", address);
 }
 
 int store_open_reader(struct store *store, struct store **out, struct err *err)

@@ -43,6 +43,8 @@ struct store_driver {
     /* where: behind the colon. Makes or upgrades what it needs. -EBUSY: another has it;
      * -EPROTO: a newer schema. */
     int (*open)(const char *where, struct store **out, struct err *err);
+    /* Only to look, beside a server that has it open; NULL: that cannot be. */
+    int (*open_to_read)(const char *where, struct store **out, struct err *err);
     /* Another connection, which only reads; any thread may open it, one uses it. */
     int (*open_reader)(struct store *store, struct store **out, struct err *err);
     void (*close)(struct store *store);
@@ -74,6 +76,7 @@ extern const struct store_driver store_memory, store_sqlite, store_faulty;
 
 /** Opens "memory:", "sqlite:PATH", "faulty:...". -EINVAL: no such scheme. */
 MUST_CHECK int store_open(const char *address, struct store **out, struct err *err);
+MUST_CHECK int store_open_to_read(const char *address, struct store **out, struct err *err);
 MUST_CHECK int store_open_reader(struct store *store, struct store **out, struct err *err);
 void store_close(struct store *store);
 MUST_CHECK int store_begin(struct store *store, uint64_t *revision, struct err *err);

@@ -1,10 +1,13 @@
 /* See world.h. Not part of the library. */
 #include "ledger/world.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/file.h"
 #include "base/test.h"
 
 static int64_t boot_us(void *arg)
@@ -15,6 +18,31 @@ static int64_t boot_us(void *arg)
 static int64_t wall_ms(void *arg)
 {
     return ((struct world *)arg)->now;
+}
+
+static char folder[64];
+
+const char *world_fresh(const char *store)
+{
+    static char address[128];
+
+    if (!store || strcmp(store, "memory") == 0)
+        return "memory:";
+    /* In memory where there is such a place: durability is not what these tests wait for. */
+    snprintf(folder, sizeof(folder), "%s/berth-ledger-XXXXXX",
+             access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+    CHECK(mkdtemp(folder));
+    snprintf(address, sizeof(address), "sqlite:%s/ledger.db", folder);
+    return address;
+}
+
+void world_drop(void)
+{
+    struct err err = { 0 };
+
+    if (*folder)
+        CHECK_OK(file_remove_tree(AT_FDCWD, folder, &err), &err);
+    *folder = '\0';
 }
 
 void world_open(struct world *world, const char *store)
@@ -34,7 +62,9 @@ void world_open(struct world *world, const char *store)
 
 void world_close(struct world *world)
 {
+    reader_close(world->reader);
     ledger_close(world->ledger);
+    world->reader = NULL;
     world->ledger = NULL;
 }
 
@@ -255,12 +285,12 @@ enum problem_code world_stop_attempt(struct world *world, uint64_t job, uint32_t
 static struct reader *look(struct world *world)
 {
     struct err err = { 0 };
-    struct reader *reader;
     uint64_t revision;
 
-    CHECK_OK(reader_open(world->ledger, &reader, &err), &err);
-    CHECK_OK(reader_begin(reader, &revision, &err), &err);
-    return reader;
+    if (!world->reader)
+        CHECK_OK(reader_open(world->ledger, &world->reader, &err), &err);
+    CHECK_OK(reader_begin(world->reader, &revision, &err), &err);
+    return world->reader;
 }
 
 struct row_job *world_job(struct world *world, uint64_t id)
@@ -270,7 +300,7 @@ struct row_job *world_job(struct world *world, uint64_t id)
     struct row_job *row = NULL;
 
     CHECK(reader_job(reader, id, &row, &err) >= 0);
-    reader_close(reader);
+    reader_end(reader);
     return row;
 }
 
@@ -281,7 +311,7 @@ struct row_node *world_node(struct world *world, const char *name)
     struct row_node *row = NULL;
 
     CHECK(reader_node(reader, name, &row, &err) >= 0);
-    reader_close(reader);
+    reader_end(reader);
     return row;
 }
 
@@ -294,7 +324,7 @@ struct row_attempt *world_attempt(struct world *world, uint64_t job, uint32_t in
     struct row_attempt *row = NULL;
 
     CHECK(reader_attempt(reader, &key, &row, &err) >= 0);
-    reader_close(reader);
+    reader_end(reader);
     return row;
 }
 

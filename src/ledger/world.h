@@ -8,6 +8,7 @@
 
 struct world {
     struct ledger *ledger;
+    struct reader *reader; /* opened when it is first needed */
     struct clock clock;
     int64_t now; /* wall ms; boot time is the same */
     uint64_t fence;
@@ -17,6 +18,10 @@ struct world {
     uint64_t revision;
 };
 
+/** The address of a fresh store, "memory" or "sqlite", valid until the next one. */
+const char *world_fresh(const char *store);
+/** Removes the folder of the last fresh one. */
+void world_drop(void);
 /** Opens and starts a ledger; fails the test if it cannot. */
 void world_open(struct world *world, const char *store);
 void world_close(struct world *world);

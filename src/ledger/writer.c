@@ -16,8 +16,8 @@
 #include "ledger/batch.h"
 
 enum {
-    ASK_AGAIN_MS = 200,
-    ASK_TIMES = 25 /* then it is answered that nobody knows */
+    ASK_AGAIN_MS = 50,
+    ASK_TIMES = 100 /* then it is answered that nobody knows */
 };
 
 /* ---- what waits ---- */
