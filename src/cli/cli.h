@@ -48,10 +48,10 @@ struct server_flags {
     const char *token_file;    /* the first administrator's token */
 };
 
-/* A name and a value that were given as NAME=VALUE. */
+/* What was given as NAME=VALUE; the verb's own, gone when the program returns. */
 struct flag_pair {
-    const char *name; /* owned by the verb, with value in the same text */
-    const char *value;
+    const char *name, *value; /* in text */
+    char *text;
 };
 
 struct agent_flags {
