@@ -110,7 +110,7 @@ static const struct {
     { "no image", LIFE_DELIVERED, "stored acked no-image cleaned taken",
       "prepare ack arm-start" END_DEEDS, CAUSE_START_FAILED, DETAIL_IMAGE_ABSENT, 0, 0, false },
     { "no image, and refused", LIFE_DELIVERED, "stored no-image refused cleaned",
-      "prepare ack - disarm+clean retire", CAUSE_START_FAILED, DETAIL_IMAGE_ABSENT, 0, 0, true },
+      "prepare ack - disarm+clean retire", CAUSE_NONE, DETAIL_NONE, 0, 0, true },
     { "cancelled before the ack is answered: its answer is waited for", LIFE_DELIVERED,
       "stored cancel prepare-cancelled acked cleaned taken",
       "prepare ack cancel+note - disarm+clean say-end retire", CAUSE_CANCELLED, DETAIL_NONE, 0, 0,
