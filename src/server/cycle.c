@@ -528,13 +528,19 @@ static void drop_letters(struct cycle *cycle)
         question_end(cycle->questions);
 }
 
+void cycle_stop(struct cycle *cycle)
+{
+    mailbox_close(&cycle->box);
+    if (cycle->is_running)
+        pthread_join(cycle->thread, NULL);
+    cycle->is_running = false;
+}
+
 void cycle_close(struct cycle *cycle)
 {
     if (!cycle)
         return;
-    mailbox_close(&cycle->box);
-    if (cycle->is_running)
-        pthread_join(cycle->thread, NULL);
+    cycle_stop(cycle);
     drop_letters(cycle);
     berth_engine_free(cycle->engine);
     feed_free(cycle->feed);

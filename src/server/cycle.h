@@ -37,7 +37,9 @@ struct cycle_options {
 MUST_CHECK int cycle_open(const struct cycle_options *options, struct cycle **out, struct err *err);
 /** Starts the thread. */
 MUST_CHECK int cycle_start(struct cycle *cycle, struct err *err);
-/** Stops the thread (not amid a cycle). After ledger_close, and after the loops that asked have
+/** Stops the thread (not amid a cycle). Before ledger_close: it sends operations. */
+void cycle_stop(struct cycle *cycle);
+/** Frees it, and stops its thread if that runs. After ledger_close, and after the loops that asked have
  * stopped: what is not answered by then never is. */
 void cycle_close(struct cycle *cycle);
 
