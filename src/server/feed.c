@@ -84,12 +84,12 @@ struct feed *feed_new(void)
 static void forget_all(struct feed *feed)
 {
     free_ended(feed);
+    heap_fini(&feed->dues); /* it writes to its members */
+    heap_init(&feed->dues, is_due_before, NULL);
     MAP_EACH (entry, &feed->jobs)
         fed_free(entry->value);
     map_fini(&feed->jobs);
     feed->jobs = (struct map){ 0 };
-    heap_fini(&feed->dues);
-    heap_init(&feed->dues, is_due_before, NULL);
 }
 
 void feed_free(struct feed *feed)
