@@ -327,6 +327,13 @@ TEST(another_life_of_the_ledger_makes_orphans)
 
 /* ---- Cut off ---- */
 
+static bool first_has_exit(struct fake *f)
+{
+    CLEANUP(freep) char *path = text_format("%s/attempts/j-1.task.0.1/exit", f->dir);
+
+    return access(path, F_OK) == 0;
+}
+
 TEST(cut_off_its_containers_end_by_their_monitors)
 {
     begin();
@@ -343,6 +350,7 @@ TEST(cut_off_its_containers_end_by_their_monitors)
     fake_cut(&fake);
     /* The agent is killed too: only the monitors are left to see that the lease is over. */
     fake_finish(&fake, SIGKILL);
+    fake_wait(&fake, first_has_exit, "the monitor to end it");
     fake.is_mute = false;
     fake_spawn(&fake, NULL);
     n_wanted = 1;

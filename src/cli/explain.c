@@ -359,7 +359,7 @@ static int run_explain(struct cli *cli, const struct args *args)
         return r;
     if (output_from_args(args, cli->settings.values[SETTING_OUTPUT], &output, &err) < 0)
         return cli_fail_usage(cli, "%s", err.text);
-    r = job_find(cli, args, args->rest.at[0], &name);
+    r = job_name_find(cli, args, args->rest.at[0], &name);
     if (r != 0)
         return r;
     path = explain_path(args, &name);

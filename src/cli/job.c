@@ -319,7 +319,7 @@ static int find_named(struct cli *cli, const char *word, struct job_name *out)
     return cli_fail(cli, EXIT_NOT_FOUND, "no job is called %s", word);
 }
 
-int job_find(struct cli *cli, const struct args *args, const char *word, struct job_name *out)
+int job_name_find(struct cli *cli, const struct args *args, const char *word, struct job_name *out)
 {
     struct err err = { 0 };
     int r;

@@ -39,8 +39,10 @@ struct message {
     struct question *question;
 };
 
-/* A question, until its callback has returned. It may outlive the cycle. */
+/* A question from asking to the end of its callback; in cycle->questions all that time. */
 struct question {
+    struct question *next, **link;
+    struct cycle *cycle;
     struct cycle_ask ask;
     struct loop *loop;
     cycle_answer_fn *fn;
@@ -73,6 +75,7 @@ struct cycle {
     uint64_t fence;
     struct verdicts *verdicts;
     struct cycle_metrics metrics;
+    struct question *questions;
 };
 
 static void at_point(const struct cycle *cycle, const char *point)
@@ -267,13 +270,25 @@ static void take_done(struct cycle *cycle, const struct op *op)
 
 /* ---- questions ---- */
 
+static void question_end(struct question *question)
+{
+    struct cycle *cycle = question->cycle;
+
+    pthread_mutex_lock(&cycle->lock);
+    *question->link = question->next;
+    if (question->next)
+        question->next->link = question->link;
+    pthread_mutex_unlock(&cycle->lock);
+    cycle_ask_fini(&question->ask);
+    mem_free(question);
+}
+
 static void give_answer(void *arg)
 {
     struct question *question = arg;
 
     question->fn(&question->ask.answer, question->arg);
-    cycle_ask_fini(&question->ask);
-    mem_free(question);
+    question_end(question);
 }
 
 void cycle_ask(struct cycle *cycle, const struct cycle_question *question, struct loop *loop,
@@ -283,10 +298,18 @@ void cycle_ask(struct cycle *cycle, const struct cycle_question *question, struc
     struct message *message = message_new(cycle, MESSAGE_ASK);
 
     cycle_ask_init(&asked->ask, question);
+    asked->cycle = cycle;
     asked->loop = loop;
     asked->fn = fn;
     asked->arg = arg;
     message->question = asked;
+    pthread_mutex_lock(&cycle->lock);
+    asked->next = cycle->questions;
+    asked->link = &cycle->questions;
+    if (asked->next)
+        asked->next->link = &asked->next;
+    cycle->questions = asked;
+    pthread_mutex_unlock(&cycle->lock);
     mailbox_put(&cycle->box, &message->letter);
 }
 
@@ -501,33 +524,34 @@ int cycle_start(struct cycle *cycle, struct err *err)
     return 0;
 }
 
-/* Nobody decides any more, and nobody asks in vain. */
-static void end_letters(struct cycle *cycle)
+static void drop_letters(struct cycle *cycle)
 {
     struct letter *letter = mailbox_take(&cycle->box);
 
     while (letter) {
         struct message *message = CONTAINER(letter, struct message, letter);
-        struct question *question = message->question;
 
         letter = letter->next;
         message_free(message);
-        if (!question)
-            continue;
-        question->ask.answer.code =
-            err_set(&question->ask.answer.err, -ESHUTDOWN, "the server is stopping");
-        loop_post(question->loop, give_answer, question);
     }
+    while (cycle->questions)
+        question_end(cycle->questions);
+}
+
+void cycle_stop(struct cycle *cycle)
+{
+    mailbox_close(&cycle->box);
+    if (cycle->is_running)
+        pthread_join(cycle->thread, NULL);
+    cycle->is_running = false;
 }
 
 void cycle_close(struct cycle *cycle)
 {
     if (!cycle)
         return;
-    mailbox_close(&cycle->box);
-    if (cycle->is_running)
-        pthread_join(cycle->thread, NULL);
-    end_letters(cycle);
+    cycle_stop(cycle);
+    drop_letters(cycle);
     berth_engine_free(cycle->engine);
     feed_free(cycle->feed);
     verdicts_unref(cycle->verdicts);

@@ -10,6 +10,7 @@
 
 #include "base/digest.h"
 #include "base/file.h"
+#include "server/call.h"
 #include "server/first_tokens.h"
 #include "server/inside.h"
 #include "server/routes.h"
@@ -75,7 +76,8 @@ static int open_data(struct server *server, struct err *err)
     server->data = text_copy(server->options.data);
     server->store = server->options.store ? text_copy(server->options.store)
                                           : text_format("sqlite:%s/ledger.db", server->data);
-    server->token_path = text_format("%s/token", server->data);
+    server->token_path = server->options.token_file ? text_copy(server->options.token_file)
+                                                    : text_format("%s/token", server->data);
     server->agent_token_path = text_format("%s/agent-token", server->data);
     return 0;
 }
@@ -201,6 +203,7 @@ int server_open(const struct server_options *options, struct server **out, struc
     /* These were borrowed for this call. */
     server->options.listen = server->options.worker_listen = NULL;
     server->options.data = server->options.store = NULL;
+    server->options.token_file = NULL;
     server->options.engine = NULL;
     if (r < 0) {
         server_close(server);
@@ -240,6 +243,8 @@ static void close_threads(struct server *server)
     http_server_close(server->worker_http);
     if (server->steward)
         steward_stop(server->steward);
+    if (server->cycle)
+        cycle_stop(server->cycle);
     pool_close(server->pool);
     while (server->readers.n > 0)
         reader_close(server->readers.at[--server->readers.n]);
@@ -253,13 +258,14 @@ void server_close(struct server *server)
         return;
     server->is_closing = true;
     close_threads(server);
-    steward_close(server->steward);
-    cycle_close(server->cycle);
-    nodes_close(server->nodes);
     if (server->node_loop != server->loop)
         drain(server->node_loop);
     drain(server->loop);
-    watch_free(server->watch);
+    call_end_all(server);
+    steward_close(server->steward);
+    cycle_close(server->cycle);
+    nodes_close(server->nodes);
+    watch_end(server->watch);
     auth_free(server->auth);
     if (server->node_loop != server->loop)
         loop_close(server->node_loop);
