@@ -20,9 +20,9 @@
 
 enum { SERVER_READERS = 2, SERVER_DURATION_BUCKETS = 8 };
 
-/* Counted since the start; read by any thread. */
 struct call;
 
+/* Counted since the start; read by any thread. */
 struct server_counts {
     _Atomic uint64_t requests[6]; /* by the first digit of the status; 0: none was sent */
     _Atomic uint64_t durations[SERVER_DURATION_BUCKETS];

@@ -378,5 +378,6 @@ void routes_refuse(struct http_request *request, int status, const char *why, vo
     struct call *call = call_new(arg, request);
 
     call->status = status;
+    call->is_status_kept = true;
     call_refuse(call, status == 413 ? PROBLEM_TOO_LARGE : PROBLEM_BAD_REQUEST, "%s", why);
 }
