@@ -46,6 +46,7 @@ struct server_flags {
     const char *store;         /* "sqlite:PATH", "memory:"; NULL: a file in data */
     const char *config;        /* configuration file */
     const char *token_file;    /* the first administrator's token */
+    int64_t node_ttl_ms;       /* silence after which a node is lost; 0: the default */
 };
 
 /* What was given as NAME=VALUE; the verb's own, gone when the program returns. */
@@ -71,6 +72,8 @@ struct agent_flags {
 struct dev_flags {
     const char *data;
     const char *listen;
+    struct flag_pair *offers; /* as of an agent */
+    size_t n_offers;
 };
 
 /* The programs behind three verbs, which live in other houses. Each returns the exit code. */

@@ -20,7 +20,11 @@ static int run_server(struct cli *cli, const struct args *args)
         .config = args_get(args, "config"),
         .token_file = args_get(args, "token-file"),
     };
+    const char *ttl = args_get(args, "node-ttl");
+    struct err err = { 0 };
 
+    if (ttl && duration_parse(ttl, &flags.node_ttl_ms, &err) < 0)
+        return cli_fail_usage(cli, "--node-ttl: %s", err.text);
     return cli->programs->server(&flags);
 }
 
@@ -32,6 +36,7 @@ static const struct cli_flag of_server[] = {
     { "store", 0, "STORE", "sqlite:PATH or memory: (default: a file in the folder)", NULL, false },
     { "config", 0, "FILE", "the scheduler's configuration", NULL, false },
     { "token-file", 0, "FILE", "where the first administrator's token is written", NULL, false },
+    { "node-ttl", 0, "TIME", "how long a node may be silent (default 30s)", NULL, false },
 };
 static const struct flag_set server_set = { NULL, of_server, COUNT_OF(of_server) };
 static const struct grammar server_grammar = { .sets = { &server_set } };
@@ -76,15 +81,19 @@ static int read_pairs(const struct args *args, const char *flag, struct flag_pai
     return 0;
 }
 
-static int check_offers(const struct agent_flags *flags, struct err *err)
+/* The counters of --offer, of which each must be an amount. */
+static int read_offers(const struct args *args, struct flag_pair **out, size_t *n_out,
+                       struct err *err)
 {
+    int r = read_pairs(args, "offer", out, n_out, err);
     int64_t amount;
 
-    for (size_t i = 0; i < flags->n_offers; i++)
-        if (quantity_parse(flags->offers[i].value, quantity_unit_of(flags->offers[i].name), &amount,
-                           err) < 0)
-            return err_wrap(err, "--offer %s", flags->offers[i].name);
-    return 0;
+    for (size_t i = 0; r == 0 && i < *n_out; i++) {
+        const struct flag_pair *pair = &(*out)[i];
+        if (quantity_parse(pair->value, quantity_unit_of(pair->name), &amount, err) < 0)
+            r = err_wrap(err, "--offer %s", pair->name);
+    }
+    return r;
 }
 
 static int read_agent(const struct args *args, struct agent_flags *flags, struct err *err)
@@ -102,10 +111,8 @@ static int read_agent(const struct args *args, struct agent_flags *flags, struct
     };
     if (flags->name && !name_is_valid_node(flags->name))
         return err_set(err, -EINVAL, "--name: '%s' cannot be a node's name", flags->name);
-    r = read_pairs(args, "offer", &flags->offers, &flags->n_offers, err);
-    if (r == 0)
-        r = read_pairs(args, "label", &flags->labels, &flags->n_labels, err);
-    return r < 0 ? r : check_offers(flags, err);
+    r = read_offers(args, &flags->offers, &flags->n_offers, err);
+    return r < 0 ? r : read_pairs(args, "label", &flags->labels, &flags->n_labels, err);
 }
 
 static void free_pairs(struct flag_pair *pairs, size_t n)
@@ -165,13 +172,22 @@ static int run_dev(struct cli *cli, const struct args *args)
         .data = args_get(args, "data"),
         .listen = args_get(args, "listen"),
     };
+    struct err err = { 0 };
+    int exit_code;
 
-    return cli->programs->dev(&flags);
+    if (read_offers(args, &flags.offers, &flags.n_offers, &err) < 0)
+        exit_code = cli_fail_usage(cli, "%s", err.text);
+    else
+        exit_code = cli->programs->dev(&flags);
+    free_pairs(flags.offers, flags.n_offers);
+    return exit_code;
 }
 
 static const struct cli_flag of_dev[] = {
     { "data", 0, "DIR", "the folder of its files (default: in your home)", NULL, false },
     { "listen", 0, "HOST:PORT", "where the API is served (default 127.0.0.1:7070)", NULL, false },
+    { "offer", 0, "NAME=N", "a counter that jobs can ask for, or another cpu or memory", NULL,
+      true },
 };
 static const struct flag_set dev_set = { NULL, of_dev, COUNT_OF(of_dev) };
 static const struct grammar dev_grammar = { .sets = { &dev_set } };

@@ -265,6 +265,8 @@ void judge_stop(struct trial *t, struct op_stop *op)
 
     if (op->is_attempt)
         op->job = key->job;
+    if (op->fence && !trial_is_steward(t, op->fence))
+        return;
     if (!job) {
         if (!t->past->job)
             problem_set(t->problem, PROBLEM_NOT_FOUND, "there is no job j-%" PRIu64, op->job);

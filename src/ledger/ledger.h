@@ -129,6 +129,7 @@ struct op_stop {
     struct attempt_key attempt;
     enum cause cause; /* CANCELLED, EVICTED, DRAINED, LIMIT_REACHED */
     int64_t grace_ms; /* -1 the job's own */
+    uint64_t fence;   /* of lease `steward`, for its evictions; 0: a person or server asks */
     char *by, *reason;
     enum job_state state; /* out: of the job, after it */
 };

@@ -280,6 +280,43 @@ enum problem_code world_stop_attempt(struct world *world, uint64_t job, uint32_t
     return world_run(world, op);
 }
 
+static int note_beat(const void *row, void *arg)
+{
+    const struct row_beat *beat = row;
+    struct op_node_state *op = arg;
+
+    if (strcmp(beat->node, op->node) == 0) {
+        op->generation = beat->generation;
+        op->beat = beat->beat;
+    }
+    return 0;
+}
+
+static struct reader *look(struct world *world);
+
+enum problem_code world_node_state(struct world *world, const char *node, enum node_state state)
+{
+    struct op *op = op_new(OP_NODE_STATE, NULL, NULL);
+    struct reader *reader = look(world);
+    struct err err = { 0 };
+
+    op->node_state.node = text_copy(node);
+    op->node_state.state = state;
+    op->node_state.fence = world->fence;
+    CHECK_OK(reader_beats(reader, note_beat, &op->node_state, &err), &err);
+    reader_end(reader);
+    return world_run(world, op);
+}
+
+enum problem_code world_beat(struct world *world, const char *node)
+{
+    struct op *op = op_new(OP_BEAT, NULL, NULL);
+
+    op->beat.node = text_copy(node);
+    op->beat.generation = generation(world, node);
+    return world_run(world, op);
+}
+
 /* ---- rows ---- */
 
 static struct reader *look(struct world *world)

@@ -52,6 +52,10 @@ enum problem_code world_stop(struct world *world, uint64_t job);
 enum problem_code world_stop_attempt(struct world *world, uint64_t job, uint32_t index,
                                      uint32_t number, enum cause cause);
 
+/** The steward says so, having seen the last beat. */
+enum problem_code world_node_state(struct world *world, const char *node, enum node_state state);
+enum problem_code world_beat(struct world *world, const char *node);
+
 /** Rows as the store has them; yours to row_free, NULL if there is none. */
 struct row_job *world_job(struct world *world, uint64_t id);
 struct row_node *world_node(struct world *world, const char *name);

@@ -397,7 +397,9 @@ static void send_ops(struct cycle *cycle, const struct berth_decisions *decision
     }
     cycle->n_open = ops.n;
     cycle->n_refused = 0;
-    if (ops.n) {
+    if (!ops.n) {
+        cycle->pace_ms = cycle->options.pace_ms;
+    } else {
         at_point(cycle, "cycle-before-send");
         ledger_send_all(cycle->options.ledger, ops.at, ops.n);
         at_point(cycle, "cycle-after-send");

@@ -265,7 +265,7 @@ void server_close(struct server *server)
     steward_close(server->steward);
     cycle_close(server->cycle);
     nodes_close(server->nodes);
-    watch_free(server->watch);
+    watch_end(server->watch);
     auth_free(server->auth);
     if (server->node_loop != server->loop)
         loop_close(server->node_loop);

@@ -207,8 +207,8 @@ static void ask_lease(struct steward *steward, bool is_take, uint64_t fence, uin
 /* Whether the lease of another stood still for its ttl while we watched. */
 static bool stood_still(struct steward *steward, const struct row_lease *row, int64_t now_ms)
 {
-    /* A lease in our own name that we do not hold is that of an earlier life of this server. */
-    if (steward->options.server && strcmp(row->holder, steward->options.server) == 0)
+    /* A lease of our own, or in a store to ourselves, that we do not hold is of an earlier life. */
+    if (!steward->options.server || strcmp(row->holder, steward->options.server) == 0)
         return true;
     if (!steward->has_other || row->fence != steward->other_fence ||
         row->beat != steward->other_beat) {

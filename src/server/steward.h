@@ -21,10 +21,11 @@ struct steward_options {
     struct ledger *ledger;
     struct cycle *cycle;       /* NULL: nobody to tell */
     const struct clock *clock; /* NULL: the machine's */
-    const char *server;        /* this server's id, as the ledger's; borrowed */
-    int64_t ttl_ms;            /* of the lease; 0: 6 s */
-    int64_t beat_ms;           /* between looks; 0: 2 s */
-    int64_t retain_ms;         /* how long ended jobs are kept; 0: 7 d */
+    const char *server; /* this server's id, as the ledger's; borrowed. NULL: the store lets in one
+                           server at a time, so whoever held the lease is gone */
+    int64_t ttl_ms;     /* of the lease; 0: 6 s */
+    int64_t beat_ms;    /* between looks; 0: 2 s */
+    int64_t retain_ms;  /* how long ended jobs are kept; 0: 7 d */
 };
 
 /** Adds its listener to the ledger; call before ledger_start. */

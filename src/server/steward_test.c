@@ -110,15 +110,22 @@ TEST(steward_takes_a_free_lease_at_its_first_look)
     stage_close(&stage);
 }
 
-TEST(steward_takes_the_lease_of_its_own_earlier_life_at_once)
-{
-    struct stage stage;
+static const struct {
+    const char *name;
+    const char *server;
+} lives[] = { { "by its own name", "s1" }, { "in a store to itself", NULL } };
 
-    stage_open(&stage, "s1");
-    CHECK_EQ(scene_take_lease(&stage.scene), 1);
-    look(&stage);
-    CHECK_EQ(steward_fence(stage.steward), 2);
-    stage_close(&stage);
+TEST(steward_takes_the_lease_of_an_earlier_life_at_once)
+{
+    ROW_EACH (c, lives) {
+        struct stage stage;
+
+        stage_open(&stage, c->server);
+        CHECK_EQ(scene_take_lease(&stage.scene), 1);
+        look(&stage);
+        CHECK_EQ(steward_fence(stage.steward), 2);
+        stage_close(&stage);
+    }
 }
 
 TEST(steward_waits_for_a_ttl_of_silence_of_another)

@@ -1,0 +1,184 @@
+/* Affinity, in the shape of a pod's: nodeAffinity, podAffinity, podAntiAffinity. */
+#include <string.h>
+
+#include "scenario/take.h"
+
+#define REQUIRED  "requiredDuringSchedulingIgnoredDuringExecution"
+#define PREFERRED "preferredDuringSchedulingIgnoredDuringExecution"
+
+static const struct json_key either_keys[] = { KEY(REQUIRED), KEY(PREFERRED) };
+
+/* A list of matches behind those that the selector has. */
+static void take_matches(struct reader *r, const struct json_at *up, const char *key,
+                         struct berth_selector *out)
+{
+    static const struct json_key keys[] = { KEY("key"), KEY("operator"), KEY("values") };
+    static const char *const operators[] = {
+        [BERTH_IN] = "In",         [BERTH_NOT_IN] = "NotIn",
+        [BERTH_EXISTS] = "Exists", [BERTH_DOES_NOT_EXIST] = "DoesNotExist",
+        [BERTH_GREATER] = "Gt",    [BERTH_LESS] = "Lt"
+    };
+    struct berth_match *matches;
+    struct json_at list;
+    size_t n;
+
+    if (!take_list(up, key, &list, &n))
+        return;
+    matches = ARENA_NEW0_N(r->arena, struct berth_match, out->n_matches + n + 1);
+    if (out->n_matches)
+        memcpy(matches, out->matches, out->n_matches * sizeof(*matches));
+    for (size_t i = 0; i < n; i++) {
+        struct json_at at = json_at_item(&list, i);
+        struct berth_match *match = &matches[out->n_matches + i];
+        int op = BERTH_IN;
+        match->key = "";
+        if (!CHECK_KEYS(&at, keys))
+            continue;
+        take_name(&at, "key", NULL, &match->key);
+        json_get_word(&at, "operator", operators, COUNT_OF(operators), &op);
+        match->op = (enum berth_operator)op;
+        take_words(r, &at, "values", &match->values);
+    }
+    out->matches = matches;
+    out->n_matches += n;
+}
+
+static void take_node_selector(struct reader *r, const struct json_at *at,
+                               struct berth_selector *out)
+{
+    static const struct json_key keys[] = { KEY("matchExpressions"), KEY("matchFields") };
+
+    if (!CHECK_KEYS(at, keys))
+        return;
+    take_matches(r, at, "matchExpressions", out);
+    take_matches(r, at, "matchFields", out);
+}
+
+static void take_weight(const struct json_at *at, int *out)
+{
+    int64_t weight = 1;
+
+    json_get_int(at, "weight", 0, 100, &weight);
+    *out = (int)weight;
+}
+
+static void take_node_terms(struct reader *r, const struct json_at *up, struct berth_affinity *out)
+{
+    static const struct json_key terms_keys[] = { KEY("nodeSelectorTerms") };
+    static const struct json_key preferred_keys[] = { KEY("weight"), KEY("preference") };
+    struct json_at required = json_at_member(up, REQUIRED), list;
+    struct berth_node_term *terms;
+    size_t n;
+
+    if (required.value && CHECK_KEYS(&required, terms_keys) &&
+        take_list(&required, "nodeSelectorTerms", &list, &n)) {
+        terms = ARENA_NEW0_N(r->arena, struct berth_node_term, n + 1);
+        for (size_t i = 0; i < n; i++) {
+            struct json_at at = json_at_item(&list, i);
+            take_node_selector(r, &at, &terms[i].selector);
+        }
+        out->node_required = terms;
+        out->n_node_required = n;
+    }
+    if (!take_list(up, PREFERRED, &list, &n))
+        return;
+    terms = ARENA_NEW0_N(r->arena, struct berth_node_term, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        struct json_at at = json_at_item(&list, i), preference = json_at_member(&at, "preference");
+        if (!CHECK_KEYS(&at, preferred_keys))
+            continue;
+        take_weight(&at, &terms[i].weight);
+        if (preference.value)
+            take_node_selector(r, &preference, &terms[i].selector);
+    }
+    out->node_preferred = terms;
+    out->n_node_preferred = n;
+}
+
+static void take_pod_term(struct reader *r, const struct json_at *at, struct berth_pod_term *out)
+{
+    static const struct json_key keys[] = { KEY("labelSelector"), KEY("namespaces"),
+                                            KEY("topologyKey") };
+    static const struct json_key selector_keys[] = { KEY("matchLabels"), KEY("matchExpressions") };
+    struct json_at selector = json_at_member(at, "labelSelector");
+
+    out->topology_key = "";
+    if (!CHECK_KEYS(at, keys))
+        return;
+    take_words(r, at, "namespaces", &out->namespaces);
+    if (!take_name(at, "topologyKey", NULL, &out->topology_key) &&
+        !json_object_get(at->value, "topologyKey"))
+        json_refuse(at, PROBLEM_INVALID_FIELD, "a topologyKey is needed");
+    if (!selector.value || !CHECK_KEYS(&selector, selector_keys))
+        return;
+    take_labels(r, &selector, "matchLabels", &out->selector.labels);
+    take_matches(r, &selector, "matchExpressions", &out->selector);
+}
+
+static const struct berth_pod_term *take_required(struct reader *r, const struct json_at *up,
+                                                  size_t *n)
+{
+    struct berth_pod_term *terms;
+    struct json_at list;
+
+    if (!take_list(up, REQUIRED, &list, n))
+        return NULL;
+    terms = ARENA_NEW0_N(r->arena, struct berth_pod_term, *n + 1);
+    for (size_t i = 0; i < *n; i++) {
+        struct json_at at = json_at_item(&list, i);
+        take_pod_term(r, &at, &terms[i]);
+    }
+    return terms;
+}
+
+static const struct berth_pod_term *take_preferred(struct reader *r, const struct json_at *up,
+                                                   size_t *n)
+{
+    static const struct json_key keys[] = { KEY("weight"), KEY("podAffinityTerm") };
+    struct berth_pod_term *terms;
+    struct json_at list;
+
+    if (!take_list(up, PREFERRED, &list, n))
+        return NULL;
+    terms = ARENA_NEW0_N(r->arena, struct berth_pod_term, *n + 1);
+    for (size_t i = 0; i < *n; i++) {
+        struct json_at at = json_at_item(&list, i), term = json_at_member(&at, "podAffinityTerm");
+        terms[i].topology_key = "";
+        if (!CHECK_KEYS(&at, keys))
+            continue;
+        take_weight(&at, &terms[i].weight);
+        if (term.value)
+            take_pod_term(r, &term, &terms[i]);
+        else
+            json_refuse(&at, PROBLEM_INVALID_FIELD, "a podAffinityTerm is needed");
+    }
+    return terms;
+}
+
+bool take_affinity(struct reader *r, const struct json_at *up, const char *key,
+                   const struct berth_affinity **out)
+{
+    static const struct json_key keys[] = { KEY("nodeAffinity"), KEY("podAffinity"),
+                                            KEY("podAntiAffinity") };
+    struct json_at at = json_at_member(up, key), node = json_at_member(&at, "nodeAffinity"),
+                   pod = json_at_member(&at, "podAffinity"),
+                   anti = json_at_member(&at, "podAntiAffinity");
+    struct berth_affinity *affinity;
+
+    if (!at.value || !CHECK_KEYS(&at, keys))
+        return false;
+    affinity = ARENA_NEW0(r->arena, struct berth_affinity);
+    if (node.value && CHECK_KEYS(&node, either_keys))
+        take_node_terms(r, &node, affinity);
+    if (pod.value && CHECK_KEYS(&pod, either_keys)) {
+        affinity->pod_required = take_required(r, &pod, &affinity->n_pod_required);
+        affinity->pod_preferred = take_preferred(r, &pod, &affinity->n_pod_preferred);
+    }
+    if (anti.value && CHECK_KEYS(&anti, either_keys)) {
+        affinity->anti_required = take_required(r, &anti, &affinity->n_anti_required);
+        affinity->anti_preferred = take_preferred(r, &anti, &affinity->n_anti_preferred);
+    }
+    if (json_object_size(at.value))
+        *out = affinity;
+    return true;
+}

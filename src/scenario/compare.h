@@ -1,0 +1,14 @@
+/*
+ * Comparing: what came of a run against what its document expects.
+ */
+#ifndef SCENARIO_COMPARE_H
+#define SCENARIO_COMPARE_H
+
+#include "scenario/run.h"
+
+/** What is asked of the cluster as given, before any action. */
+MUST_CHECK int compare_before(struct run *run, struct str *faults, struct err *err);
+/** What is asked at the end. */
+MUST_CHECK int compare_after(struct run *run, struct str *faults, struct err *err);
+
+#endif
