@@ -351,9 +351,9 @@ TEST(whatever_is_done_the_history_holds)
     uint64_t seed = test_seed();
     size_t n = 0;
 
-    for (uint64_t i = 0; i < 24; i++)
+    for (uint64_t i = 0; i < 12; i++)
         n += live_through("memory", seed + i);
-    CHECK(n > 24 * N_STEPS / 4); /* else it would prove little */
+    CHECK(n > 12 * N_STEPS / 4); /* else it would prove little */
 }
 
 TEST(whatever_is_done_and_however_often_it_is_opened)
