@@ -107,8 +107,8 @@ static void do_submit(struct history *h)
         "{\"replicas\":3,\"resources\":{\"cpu\":1},\"retries\":{\"max\":1}}",
         "{\"replicas\":4,\"minAvailable\":3,\"onFailure\":\"continue\",\"retries\":{\"max\":2}}",
         "{\"replicas\":2,\"gang\":true,\"resources\":{\"memory\":\"512Mi\",\"fpga\":1}}",
-        "{\"groups\":[{\"name\":\"a\",\"image\":\"dir:/i\",\"replicas\":2,\"minAvailable\":1},"
-        "{\"name\":\"b\",\"image\":\"dir:/i\",\"replicas\":2,\"resources\":{\"cpu\":2}}]}",
+        ("{\"groups\":[{\"name\":\"a\",\"image\":\"dir:/i\",\"replicas\":2,\"minAvailable\":1},"
+         "{\"name\":\"b\",\"image\":\"dir:/i\",\"replicas\":2,\"resources\":{\"cpu\":2}}]}"),
         "{\"queue\":\"research\",\"replicas\":2}",
     };
     struct op *op = world_submit_op(specs[below(h, COUNT_OF(specs))]);
