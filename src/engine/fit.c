@@ -48,8 +48,8 @@ static enum wait_code judge_fixed(struct session *s, const struct kind *kind,
         return WAIT_NODE_NOT_READY;
     if (node->kept->draining)
         code = WAIT_NODE_CORDONED;
-    HOOKS(use, s, HOOKED_PREDICATE_FIXED)
-    code = first_of(code, use->plugin->predicate_fixed(s, use, kind, node));
+    HOOKS (use, s, HOOKED_PREDICATE_FIXED)
+        code = first_of(code, use->plugin->predicate_fixed(s, use, kind, node));
     return code;
 }
 
@@ -95,8 +95,8 @@ enum wait_code fit_predicate(struct session *s, const struct kind *kind, const s
         code = first_of(code, WAIT_NODE_TOO_SMALL);
     if (code && code < WAIT_VERSION_MISSING)
         return code;
-    HOOKS(use, s, HOOKED_PREDICATE)
-    code = first_of(code, use->plugin->predicate(s, use, kind, node));
+    HOOKS (use, s, HOOKED_PREDICATE)
+        code = first_of(code, use->plugin->predicate(s, use, kind, node));
     return code;
 }
 
@@ -144,8 +144,8 @@ static double local_score(struct session *s, const struct kind *kind, const stru
 {
     double score = 0;
 
-    HOOKS(use, s, HOOKED_SCORE)
-    score += use->plugin->score(s, use, kind, node);
+    HOOKS (use, s, HOOKED_SCORE)
+        score += use->plugin->score(s, use, kind, node);
     return score;
 }
 
@@ -347,9 +347,9 @@ static bool is_local(struct session *s, const struct kind *kind)
 {
     if (s->policy->tie == TIE_HASH)
         return false;
-    HOOKS(use, s, HOOKED_IS_LOCAL)
-    if (!use->plugin->is_local(s, use, kind))
-        return false;
+    HOOKS (use, s, HOOKED_IS_LOCAL)
+        if (!use->plugin->is_local(s, use, kind))
+            return false;
     return true;
 }
 
@@ -362,8 +362,8 @@ void fit_scores(struct session *s, const struct task *task, struct node *const *
 
     for (size_t i = 0; i < n; i++)
         scores[i] = local_score(s, task->group->kind, nodes[i]);
-    HOOKS(use, s, HOOKED_SCORE_ALL)
-    use->plugin->score_all(s, use, task, &candidates);
+    HOOKS (use, s, HOOKED_SCORE_ALL)
+        use->plugin->score_all(s, use, task, &candidates);
 }
 
 /* The best by score of nodes that all have room of one sort. */
@@ -526,8 +526,7 @@ void fit_count(struct session *s, struct kind *kind, struct arena *arena, struct
         out->n_fit = fit->n_fit;
         return;
     }
-    NODE_EACH(node, model)
-    {
+    NODE_EACH (node, model) {
         enum room room;
         fail_t fail = fit_fail(s, kind, node, &room);
         if (fail == FAIL_NONE)

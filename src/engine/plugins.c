@@ -11,7 +11,8 @@ const struct plugin *const plugins[] = {
     &plugin_overcommit,    &plugin_pools,
     &plugin_predicates,    &plugin_priority,
     &plugin_proportion,    &plugin_resource_strategy_fit,
-    &plugin_resourcequota, &plugin_sla,
-    &plugin_tdm,           &plugin_usage,
+    &plugin_resourcequota, &plugin_share,
+    &plugin_sla,           &plugin_tdm,
+    &plugin_usage,
 };
 const size_t n_plugins = COUNT_OF(plugins);

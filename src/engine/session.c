@@ -12,8 +12,8 @@ static void set_shard(struct session *s)
 
     if (s->setup->shard_mode == BERTH_SHARD_NONE)
         return;
-    NODE_EACH(node, s->model)
-    node->in_shard = false;
+    NODE_EACH (node, s->model)
+        node->in_shard = false;
     for (size_t i = 0; i < names->n; i++) {
         struct node *node = node_find(s->model, names->at[i]);
         if (node)
@@ -47,10 +47,17 @@ struct session *session_open(struct model *model, const struct setup *setup,
     set_shard(s);
     read_cursor(s);
     s->total = ARENA_NEW0_N(&s->arena, wide, model->dims.n + 1);
-    for (size_t d = 0; d < model->dims.n; d++)
-        for (size_t i = 0; i < model->nodes.n; i++)
-            if (model->columns[d].offers[i] < UNLIMITED)
-                s->total[d] += model->columns[d].offers[i];
+    for (size_t i = 0; i < model->nodes.n; i++) {
+        const struct berth_node *kept = model->nodes.at[i]->kept;
+        bool usable = setup->policy.capacity == CAPACITY_ALL ||
+                      (kept->state == NODE_READY && !kept->cordoned && !kept->draining);
+        for (size_t d = 0; d < model->dims.n; d++) {
+            /* On a node that takes nothing only what is held there still counts. */
+            const struct column *c = &model->columns[d];
+            if (c->offers[i] < UNLIMITED)
+                s->total[d] += usable ? c->offers[i] : c->used[i];
+        }
+    }
     for (size_t i = 0; i < setup->n_uses; i++) {
         setup->uses[i].state = NULL;
         if (setup->uses[i].plugin->open)

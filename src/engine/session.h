@@ -28,7 +28,8 @@ struct op {
     bool is_sealed;
     bool evicted; /* pipeline: room that evictions make */
     double score;
-    const char *reason; /* evict */
+    const char *reason;      /* evict */
+    const char *reservation; /* allocate: the one that is used, or NULL */
 };
 
 /* What a session knows about a job: hangs on job->seat. */
@@ -64,7 +65,8 @@ struct session {
     uint64_t number;
     VEC_OF(struct op) log;
     VEC_OF(struct berth_group) groups;
-    const char *action; /* that runs */
+    const char *action;      /* that runs */
+    const char *reservation; /* whose room is being bound */
     int64_t wake_at_ms;
     uint64_t n_placed, n_evicted, n_reserved, n_steps;
     bool limited;
@@ -140,6 +142,8 @@ void answer_admit(struct session *s, const struct job *job);
 void answer_unadmit(struct session *s, const struct job *job, enum wait_code code);
 void answer_fail(struct session *s, const struct job *job, enum wait_code code,
                  const char *resource);
+/** A reservation ends, for a reason in words. */
+void answer_release(struct session *s, const char *id, const char *reason);
 /** Room on a machine that is on its way. */
 void answer_reserve(struct session *s, const struct task *task, const struct node *node);
 /** A machine, and the tasks for which room on it is reserved. */

@@ -90,8 +90,7 @@ static struct tenant *tenant_of(struct run *run, const char *namespace_)
     t->namespace_ = namespace_;
     set_limits(run, t);
     VEC_PUSH(&run->tenants, t);
-    JOB_EACH(job, s->model)
-    {
+    JOB_EACH (job, s->model) {
         if (!text_eq(job->kept->namespace_ ? job->kept->namespace_ : "", namespace_))
             continue;
         for (size_t i = 0; i < job->n_tasks; i++) {
@@ -191,8 +190,7 @@ static struct node *best_node(const struct run *run, const struct wish *wish, en
 {
     struct node *best = NULL;
 
-    NODE_EACH(node, run->s->model)
-    {
+    NODE_EACH (node, run->s->model) {
         run->s->n_steps++;
         if (node->kept->state != state || wish_filter(run->s, wish, node) ||
             !has_room(run, wish->kind, node))
@@ -254,9 +252,9 @@ static uint32_t machines_of(const struct run *run, const struct berth_pool *pool
 {
     uint32_t n = 0;
 
-    NODE_EACH(node, run->s->model)
-    n += text_eq(node->kept->pool, pool->name) && node->kept->state != NODE_GONE &&
-         node->kept->state != NODE_LOST;
+    NODE_EACH (node, run->s->model)
+        n += text_eq(node->kept->pool, pool->name) && node->kept->state != NODE_GONE &&
+             node->kept->state != NODE_LOST;
     VEC_EACH (m, &run->machines)
         n += (*m)->pool == pool;
     return n;
@@ -450,8 +448,7 @@ static wide free_of(const struct run *run, const struct berth_pool *pool, uint32
     const struct column *c = &run->s->model->columns[d];
     wide sum = 0;
 
-    NODE_EACH(node, run->s->model)
-    {
+    NODE_EACH (node, run->s->model) {
         int64_t room = wrap_sub(column_idle(c, node->at), c->pipelined[node->at]);
         if (!text_eq(node->kept->pool, pool->name) || node->kept->cordoned || node->kept->draining)
             continue;
@@ -493,9 +490,9 @@ static void run_all(struct session *s, const struct berth_value *arguments)
     (void)arguments;
     run.gpu = dim_find(s->model, "gpu");
     hold_reserved(&run);
-    JOB_EACH(job, s->model)
-    if (job->n[BERTH_TASK_PENDING] || job->n[BERTH_TASK_PIPELINED])
-        VEC_PUSH(&jobs, job);
+    JOB_EACH (job, s->model)
+        if (job->n[BERTH_TASK_PENDING] || job->n[BERTH_TASK_PIPELINED])
+            VEC_PUSH(&jobs, job);
     if (jobs.n)
         qsort_r(jobs.at, jobs.n, sizeof(*jobs.at), by_age, NULL);
     VEC_EACH (job, &jobs)
