@@ -7,7 +7,7 @@
 #include "engine/session.h"
 #include "engine/topology.h"
 
-extern const struct plugin plugin_conformance, plugin_gang, plugin_nodeorder, plugin_predicates,
-    plugin_priority;
+extern const struct plugin plugin_conformance, plugin_drf, plugin_gang, plugin_nodeorder,
+    plugin_predicates, plugin_priority, plugin_proportion;
 
 #endif

@@ -156,32 +156,38 @@ static int by_order(const void *a, const void *b, void *s)
     return task_cmp(s, *(struct task *const *)a, *(struct task *const *)b);
 }
 
-void seat_list(struct session *s, struct job *job)
+struct victims tasks_pending(struct session *s, const struct job *job, bool best_effort)
 {
-    struct seat *seat = seat_of(s, job);
+    struct victims list = { ARENA_NEW0_N(&s->arena, struct task *, job->n[BERTH_TASK_PENDING] + 1),
+                            0 };
     bool sorted = true;
 
-    if (seat->is_listed)
-        return;
-    seat->is_listed = true;
-    if (!job->n[BERTH_TASK_PENDING])
-        return;
-    seat->failed = ARENA_NEW0_N(&s->arena, bool, job->n_groups + 1);
-    seat->tasks = ARENA_NEW0_N(&s->arena, struct task *, job->n[BERTH_TASK_PENDING] + 1);
     for (size_t g = 0; g < job->n_groups; g++) {
         const struct group *group = &job->groups[g];
-        if (group->kind->best_effort || !group->n[BERTH_TASK_PENDING])
+        if ((group->kind->best_effort && !best_effort) || !group->n[BERTH_TASK_PENDING])
             continue;
         for (uint32_t i = 0; i < group->spec->replicas; i++) {
             struct task *task = &group->tasks[i];
             if (task->state != BERTH_TASK_PENDING || !task_is_due(s, task))
                 continue;
-            sorted = sorted && (!seat->n || task_cmp(s, seat->tasks[seat->n - 1], task) < 0);
-            seat->tasks[seat->n++] = task;
+            sorted = sorted && (!list.n || task_cmp(s, list.at[list.n - 1], task) < 0);
+            list.at[list.n++] = task;
         }
     }
     if (!sorted)
-        qsort_r(seat->tasks, seat->n, sizeof(*seat->tasks), by_order, s);
+        qsort_r(list.at, list.n, sizeof(*list.at), by_order, s);
+    return list;
+}
+
+void seat_list(struct session *s, struct job *job)
+{
+    struct seat *seat = seat_of(s, job);
+
+    if (seat->is_listed)
+        return;
+    seat->is_listed = true;
+    seat->failed = ARENA_NEW0_N(&s->arena, bool, job->n_groups + 1);
+    seat->list = tasks_pending(s, job, false);
 }
 
 /* --- Gangs */

@@ -33,8 +33,8 @@ struct op {
 
 /* What a session knows about a job: hangs on job->seat. */
 struct seat {
-    struct task **tasks; /* pending ones in task order, those that ask for nothing left out */
-    size_t n, next;      /* next is the first that was not tried */
+    struct victims list; /* pending tasks in task order, without those that ask for nothing */
+    size_t next;         /* next is the first that was not tried */
     bool is_listed;
     bool is_pending;         /* not admitted */
     bool was_admitted;       /* by this session, which has not said so yet */
@@ -97,6 +97,8 @@ struct queue_seat *queue_seat_of(struct session *s, struct queue *queue);
  * alone would change that.
  */
 bool job_is_open(struct session *s, struct job *job, struct why *why);
+/** A job's pending tasks that are due, in task order; in the session's arena. */
+struct victims tasks_pending(struct session *s, const struct job *job, bool best_effort);
 /** Lists a job's pending tasks into its seat, once. */
 void seat_list(struct session *s, struct job *job);
 /** Whether a pending task may be placed now: its back-off is over. */

@@ -114,21 +114,17 @@ static bool uses_port(const struct task *task, uint16_t port)
     return false;
 }
 
+/* Evicted in this session: what is decided now reckons without it. */
+static bool is_leaving(const struct task *task)
+{
+    return task->state == BERTH_TASK_RELEASING && task->evicted;
+}
+
 static bool port_is_taken(const struct berth_task_group *spec, const struct node *node)
 {
     for (size_t i = 0; i < spec->n_host_ports; i++)
         VEC_EACH (task, &node->tasks)
-            if ((*task)->state != BERTH_TASK_RELEASING && uses_port(*task, spec->host_ports[i]))
-                return true;
-    return false;
-}
-
-/* A port that is being freed is not free yet. */
-static bool port_is_busy(const struct berth_task_group *spec, const struct node *node)
-{
-    for (size_t i = 0; i < spec->n_host_ports; i++)
-        VEC_EACH (task, &node->tasks)
-            if (uses_port(*task, spec->host_ports[i]))
+            if (!is_leaving(*task) && uses_port(*task, spec->host_ports[i]))
                 return true;
     return false;
 }
@@ -170,8 +166,7 @@ static bool company_is_there(struct session *s, const struct berth_pod_term *ter
         if (!here && *anywhere)
             continue;
         VEC_EACH (task, &other->tasks) {
-            if ((*task)->state == BERTH_TASK_RELEASING ||
-                !term_means(term, owner, (*task)->group->kind))
+            if (is_leaving(*task) || !term_means(term, owner, (*task)->group->kind))
                 continue;
             *anywhere = true;
             if (here)
@@ -210,7 +205,7 @@ static bool others_bear_it(struct session *s, const struct kind *kind, const str
         VEC_EACH (task, &other->tasks) {
             const struct kind *there = (*task)->group->kind;
             const struct berth_affinity *a = there->spec->affinity;
-            if (!a || (*task)->state == BERTH_TASK_RELEASING)
+            if (!a || is_leaving(*task))
                 continue;
             for (size_t i = 0; i < a->n_anti_required; i++)
                 if (term_means(&a->anti_required[i], there, kind) &&
@@ -246,8 +241,7 @@ static enum wait_code predicate(struct session *s, struct plugin_use *use, const
     if (a->pod_affinity && has_company(s, kind) &&
         (!required_hold(s, kind, node) || !others_bear_it(s, kind, node)))
         return WAIT_AFFINITY;
-    if (a->node_ports && kind->spec->n_host_ports &&
-        (s->setup->is_reference ? port_is_taken(kind->spec, node) : port_is_busy(kind->spec, node)))
+    if (a->node_ports && kind->spec->n_host_ports && port_is_taken(kind->spec, node))
         return WAIT_PORT_TAKEN;
     return WAIT_NONE;
 }
