@@ -4,6 +4,7 @@
 
 #include "base/str.h"
 #include "base/test.h"
+#include "scenario/take.h"
 
 /* The faults as "LINE:COLUMN POINTER: TEXT" lines. */
 static char *faults(const char *text)
@@ -95,7 +96,7 @@ static const struct {
       "2:17 /expect/bind/default~1p: no node \"n\" is listed" },
     { "expect: unknown code",
       TASK("") "expect: {reasons: {default/p: [insufficient cpu, tired]}}\n",
-      "2:49 /expect/reasons/default~1p/1: \"tired\" is no reason to wait" },
+      "2:50 /expect/reasons/default~1p/1: \"tired\" is no reason to wait" },
     { "expect: phase", TASK("") "expect: {jobPhase: {default/j: done}}\n",
       "2:21 /expect/jobPhase/default~1j: \"done\" is none of: pending, inqueue, running, unknown, "
       "completed" },
@@ -241,21 +242,20 @@ TEST(scenario_reservation_in_short_is_one_part_for_a_machine)
     CHECK_TEXT(reservation->parts[0].node, "n");
 }
 
-TEST(scenario_arguments_are_handed_on_as_they_stand)
+TEST(scenario_values_are_handed_on_as_they_stand)
 {
-    CLEANUP(scenario_freep)
-    struct scenario *s = read_well(
-        "config: {profile: volcano, actions: [], tiers: [{plugins: [{name: nodeorder, arguments: "
-        "{a.weight: 2, b: [1.5, no, true, null]}}]}]}\n");
-    const struct berth_config *config = delta_of(s, BERTH_CONFIG, 0).config;
-    const struct berth_value *arguments = config->tiers[0].plugins[0].arguments, *list;
+    CLEANUP(arena_fini) struct arena arena = { 0 };
+    struct reader r = { .arena = &arena };
+    json_auto_t *object =
+        json_loads("{\"a.weight\": 2, \"b\": [1.5, \"no\", true, null], \"c\": {}}", 0, NULL);
+    const struct berth_value *value = take_value(&r, object, NULL), *list;
 
-    CHECK(config->has_actions && config->actions.n == 0);
-    CHECK_EQ(berth_value_get(arguments, "a.weight")->number, 2);
-    list = berth_value_get(arguments, "b");
+    CHECK_EQ(berth_value_get(value, "a.weight")->number, 2);
+    list = berth_value_get(value, "b");
     CHECK_EQ(list->n_members, 4);
     CHECK(list->members[0].real == 1.5);
     CHECK_TEXT(list->members[1].text, "no");
     CHECK(list->members[2].truth);
     CHECK_EQ(list->members[3].kind, BERTH_VALUE_NULL);
+    CHECK_EQ(berth_value_get(value, "c")->kind, BERTH_VALUE_OBJECT);
 }
