@@ -5,7 +5,7 @@
 build_packages=(
     gcc libc6-dev cmake ninja-build pkg-config
     libevent-dev libssl-dev libcurl4-openssl-dev libjansson-dev libyaml-dev libsqlite3-dev
-    libsmartcols-dev libarchive-dev libcmocka-dev
+    libsmartcols-dev libarchive-dev libcmocka-dev musl-tools
 )
 run_packages=(crun runc busybox-static)
 test_packages=(bats shellcheck clang-format curl jq procps util-linux python3-minimal)

@@ -3,15 +3,26 @@
  */
 #include "base/mem.h"
 #include "cli/cli.h"
+#include "program/program.h"
 
 static const struct verb *const verbs[] = {
-    &verb_explain_code,
-    &verb_completion,
-    &verb_version,
-    &verb_help,
+    &verb_run,          &verb_submit,       &verb_ps,
+    &verb_explain,      &verb_explain_code, &verb_logs,
+    &verb_cancel,       &verb_wait,         &verb_job_list,
+    &verb_job_show,     &verb_job_timeline, &verb_node_list,
+    &verb_node_show,    &verb_node_cordon,  &verb_node_uncordon,
+    &verb_queue_list,   &verb_queue_show,   &verb_queue_create,
+    &verb_queue_set,    &verb_queue_delete, &verb_token_list,
+    &verb_token_create, &verb_token_delete, &verb_event_watch,
+    &verb_server,       &verb_agent,        &verb_dev,
+    &verb_completion,   &verb_version,      &verb_help,
 };
 
-static const struct cli_programs programs = { 0 };
+static const struct cli_programs programs = {
+    .server = program_server,
+    .agent = program_agent,
+    .dev = program_dev,
+};
 
 int main(int argc, char **argv)
 {

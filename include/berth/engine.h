@@ -722,7 +722,7 @@ struct berth_decisions {
     size_t n_verdicts;
     const struct berth_part *promised; /* tasks that this cycle promised room that is being */
     size_t n_promised;                 /* freed, decided on or not; by job seq */
-    int64_t wake_at_ms; /* when time alone could change the answer; BERTH_NEVER */
+    int64_t wake_at_ms;                /* when time alone could change the answer; BERTH_NEVER */
     struct berth_counts counts;
     bool limited; /* a limit ended it before all was looked at: ask again */
     char digest[33];

@@ -640,7 +640,7 @@ void http_on_close(struct http_request *request, http_fn *fn, void *arg)
 
 bool http_is_closed(const struct http_request *request)
 {
-    return !request->connection;
+    return !request->connection || (request->is_stream && request->connection->has_ended);
 }
 
 void http_stream_end(struct http_request *request)

@@ -71,7 +71,7 @@ static void note_address(int fd, struct listen_address *at)
 int listen_open(const char *address, bool is_shared, struct listen_address *at, struct err *err)
 {
     struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE }, *info;
-    const char *port;
+    const char *port = NULL;
     char host[HOST_SIZE];
     int fd, r;
 

@@ -77,12 +77,10 @@ int cli_need_client(struct cli *cli, const struct args *args)
     return 0;
 }
 
-static int read_body(const struct cli *cli, const struct client_answer *answer, json_t **out)
+int cli_read_json(struct cli *cli, const struct client_answer *answer, json_t **out)
 {
     json_error_t at;
 
-    if (!out)
-        return 0;
     *out = NULL;
     if (answer->body.len == 0)
         return 0;
@@ -93,28 +91,40 @@ static int read_body(const struct cli *cli, const struct client_answer *answer, 
                     client_address(cli->client), at.text);
 }
 
-int cli_call(struct cli *cli, const struct client_request *request, const json_t *body,
-             json_t **out)
+int cli_call_answer(struct cli *cli, const struct client_request *request,
+                    struct client_answer *answer)
 {
-    CLEANUP(client_answer_fini) struct client_answer answer = { 0 };
-    CLEANUP(freep) char *text = NULL;
     struct client_request full = *request;
     struct problem problem = { 0 };
     struct err err = { 0 };
 
     if (!full.timeout_ms)
         full.timeout_ms = cli->give_up_ms;
+    if (client_call(cli->client, &full, answer, &err) < 0)
+        return cli_fail_err(cli, &err);
+    if (client_answer_is_ok(answer))
+        return 0;
+    client_answer_problem(answer, &problem);
+    return cli_fail_problem(cli, &problem, answer->status);
+}
+
+int cli_call(struct cli *cli, const struct client_request *request, const json_t *body,
+             json_t **out)
+{
+    CLEANUP(client_answer_fini) struct client_answer answer = { 0 };
+    CLEANUP(freep) char *text = NULL;
+    struct client_request full = *request;
+    int r;
+
     if (body) {
         text = json_dumps(body, JSON_COMPACT);
         full.body = text;
         full.n_body = strlen(text);
     }
-    if (client_call(cli->client, &full, &answer, &err) < 0)
-        return cli_fail_err(cli, &err);
-    if (client_answer_is_ok(&answer))
-        return read_body(cli, &answer, out);
-    client_answer_problem(&answer, &problem);
-    return cli_fail_problem(cli, &problem, answer.status);
+    r = cli_call_answer(cli, &full, &answer);
+    if (r != 0 || !out)
+        return r;
+    return cli_read_json(cli, &answer, out);
 }
 
 int cli_get(struct cli *cli, const char *path, json_t **out)

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "cli/submit.h"
 #include "cli/verb.h"
 
 enum { NAMES_MAX = 128 };
@@ -63,18 +64,10 @@ int cli_fail_err(const struct cli *cli, const struct err *err)
     return cli_fail(cli, exit_of_error(err->code), "%s", err->text);
 }
 
-static void print_field(const struct problem_field *field)
-{
-    fprintf(stderr, "  %s", field->pointer[0] ? field->pointer : "(whole)");
-    if (field->line)
-        fprintf(stderr, " (line %d)", field->line);
-    fprintf(stderr, ": %s\n", field->text);
-}
-
 int cli_fail_problem(const struct cli *cli, const struct problem *problem, int status)
 {
+    CLEANUP(str_fini) struct str text = { 0 };
     int exit_code = exit_of_problem(problem->code, status);
-    size_t n = problem->n_fields;
 
     if (cli->is_json) {
         json_t *document = problem_to_json(problem, NULL);
@@ -86,12 +79,10 @@ int cli_fail_problem(const struct cli *cli, const struct problem *problem, int s
     }
     fprintf(stderr, "berth: %s%s%s\n", problem->detail, problem->code ? "  " : "",
             problem->code ? problem_codes[problem->code].word : "");
-    if (n > PROBLEM_FIELDS_MAX)
-        n = PROBLEM_FIELDS_MAX;
-    for (size_t i = 0; i < n && problem->n_fields > 1; i++)
-        print_field(&problem->fields[i]);
-    if (n < problem->n_fields)
-        fprintf(stderr, "  and %zu more\n", problem->n_fields - n);
+    if (problem->n_fields > 1) {
+        problem_write(problem, "berth", &text);
+        fputs(text.data, stderr);
+    }
     return exit_code;
 }
 
@@ -279,6 +270,7 @@ int cli_main(const struct verb *const *verbs, size_t n_verbs, const struct cli_p
     struct cli cli = { .verbs = verbs, .n_verbs = n_verbs, .programs = programs };
     int exit_code;
 
+    submit_init();
     cli.is_json = cli_wants_json(argc, argv);
     exit_code = run(&cli, argc, argv);
     client_close(cli.client);

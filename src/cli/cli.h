@@ -46,12 +46,13 @@ struct server_flags {
     const char *store;         /* "sqlite:PATH", "memory:"; NULL: a file in data */
     const char *config;        /* configuration file */
     const char *token_file;    /* the first administrator's token */
+    int64_t node_ttl_ms;       /* silence after which a node is lost; 0: the default */
 };
 
-/* A name and a value that were given as NAME=VALUE. */
+/* What was given as NAME=VALUE; the verb's own, gone when the program returns. */
 struct flag_pair {
-    const char *name; /* owned by the verb, with value in the same text */
-    const char *value;
+    const char *name, *value; /* in text */
+    char *text;
 };
 
 struct agent_flags {
@@ -71,6 +72,8 @@ struct agent_flags {
 struct dev_flags {
     const char *data;
     const char *listen;
+    struct flag_pair *offers; /* as of an agent */
+    size_t n_offers;
 };
 
 /* The programs behind three verbs, which live in other houses. Each returns the exit code. */

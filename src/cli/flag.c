@@ -193,15 +193,18 @@ int args_parse(const struct grammar *grammar, int argc, const char *const *argv,
     return r < 0 ? r : check_counts(out, err);
 }
 
-const char *args_get(const struct args *args, const char *name)
+const char *args_maybe(const struct args *args, const char *name)
 {
-    const struct cli_flag *flag = find_name(args->grammar, name, strlen(name));
-
-    assert(flag);
     for (size_t i = args->flags.n; i-- > 0;)
-        if (args->flags.at[i].flag == flag)
+        if (text_eq(args->flags.at[i].flag->name, name))
             return args->flags.at[i].value;
     return NULL;
+}
+
+const char *args_get(const struct args *args, const char *name)
+{
+    assert(find_name(args->grammar, name, strlen(name)));
+    return args_maybe(args, name);
 }
 
 bool args_has(const struct args *args, const char *name)

@@ -69,6 +69,8 @@ MUST_CHECK int args_parse(const struct grammar *grammar, int argc, const char *c
 
 /** The last value given for a flag ("" of a switch), or NULL. The flag must be in the grammar. */
 const char *args_get(const struct args *args, const char *name);
+/** Likewise; NULL too where the grammar has no such flag. */
+const char *args_maybe(const struct args *args, const char *name);
 /** Whether it was given. */
 bool args_has(const struct args *args, const char *name);
 

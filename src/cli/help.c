@@ -31,7 +31,7 @@ static void print_flags(const struct grammar *grammar, FILE *to)
     for (size_t s = 0; s < FLAG_SETS_MAX && grammar->sets[s]; s++) {
         const struct flag_set *set = grammar->sets[s];
 
-        if (set->title || s == 0)
+        if (set->title || s == 0) /* a set without title goes on with the one before */
             fprintf(to, "\n%s:\n", set->title ? set->title : "Flags");
         for (size_t i = 0; i < set->n; i++)
             print_flag(&set->at[i], to);

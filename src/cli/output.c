@@ -15,9 +15,12 @@ static const struct cli_flag flags[] = {
     { "output", 'o', "FORMAT", "table, wide, json, jsonl, yaml, name, id or cols=A,B",
       "table|wide|json|jsonl|yaml|name|id|cols=", false },
     { "no-header", 0, NULL, "leave out the heads of tables", NULL, false },
-    { "time", 0, "FORM", "times as age or as rfc3339", "age|rfc3339", false },
     { "color", 0, "WHEN", "auto, always or never (also: NO_COLOR)", "auto|always|never", false },
 };
+static const struct cli_flag of_time[] = {
+    { "time", 0, "FORM", "times as age or as rfc3339", "age|rfc3339", false },
+};
+const struct flag_set time_flags = { NULL, of_time, COUNT_OF(of_time) };
 const struct flag_set output_flags = { "Flags of the output", flags, COUNT_OF(flags) };
 
 static const char *const format_words[OUTPUT_FORMAT_COUNT] = {
@@ -58,13 +61,13 @@ int output_from_args(const struct args *args, const char *chosen, struct output 
                      struct err *err)
 {
     const char *format = args_get(args, "output");
-    const char *color = args_get(args, "color");
+    const char *color = args_maybe(args, "color");
     const char *term = getenv("TERM");
     const char *no_color = getenv("NO_COLOR");
 
     *out = (struct output){
-        .has_head = !args_has(args, "no-header"),
-        .is_absolute = text_eq(args_get(args, "time"), "rfc3339"),
+        .has_head = !args_maybe(args, "no-header"),
+        .is_absolute = text_eq(args_maybe(args, "time"), "rfc3339"),
         .width = terminal_width(STDOUT_FILENO),
         .now_ms = clock_wall_ms(&clock_system),
         .to = stdout,

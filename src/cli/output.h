@@ -63,8 +63,8 @@ struct listing {
     const char *name; /* path of what `-o name` prints */
 };
 
-/* Flags of verbs that list or show. */
-extern const struct flag_set output_flags;
+/* Flags of verbs that list or show, and --time of those that show times. */
+extern const struct flag_set output_flags, time_flags;
 
 /**
  * Makes an output to stdout from the flags, the environment and what stdout is.

@@ -52,6 +52,17 @@ MUST_CHECK int cli_need_settings(struct cli *cli, const struct args *args);
 MUST_CHECK int cli_need_client(struct cli *cli, const struct args *args);
 
 /**
+ * Asks the API; refusals are printed.
+ *
+ * @answer  { 0 }; filled with a 2xx answer
+ * Returns  0, or an exit code after printing why
+ */
+MUST_CHECK int cli_call_answer(struct cli *cli, const struct client_request *request,
+                               struct client_answer *answer);
+/** The JSON of an answer, yours; NULL if it has no body. */
+MUST_CHECK int cli_read_json(struct cli *cli, const struct client_answer *answer, json_t **out);
+
+/**
  * Asks the API and reads the answer's JSON.
  *
  * @body    borrowed; NULL none
@@ -61,6 +72,14 @@ MUST_CHECK int cli_need_client(struct cli *cli, const struct args *args);
 MUST_CHECK int cli_call(struct cli *cli, const struct client_request *request, const json_t *body,
                         json_t **out);
 MUST_CHECK int cli_get(struct cli *cli, const char *path, json_t **out);
+
+/** The verbs that are nothing but a path and columns. Each returns the exit code. */
+int cli_list(struct cli *cli, const struct args *args, const char *path,
+             const struct listing *listing);
+/** Shows each thing named behind the verb. */
+int cli_show(struct cli *cli, const struct args *args, const char *prefix,
+             const struct listing *listing);
+int cli_delete_each(struct cli *cli, const struct args *args, const char *prefix);
 
 /** Whether `is_json` by the words of a command line, before they are taken apart. */
 bool cli_wants_json(int argc, const char *const *argv);

@@ -118,6 +118,7 @@ struct op_submit {
     char *key;    /* Idempotency-Key or NULL */
     char *digest; /* of the canonical spec; with key */
     struct job_spec *spec;
+    char *text;     /* the ledger's: the canonical spec, made when it is sent */
     uint64_t job;   /* out */
     bool is_replay; /* out: the key was known, the job is the first one's */
 };
@@ -128,6 +129,7 @@ struct op_stop {
     struct attempt_key attempt;
     enum cause cause; /* CANCELLED, EVICTED, DRAINED, LIMIT_REACHED */
     int64_t grace_ms; /* -1 the job's own */
+    uint64_t fence;   /* of lease `steward`, for its evictions; 0: a person or server asks */
     char *by, *reason;
     enum job_state state; /* out: of the job, after it */
 };
@@ -265,6 +267,7 @@ struct op_lease {
     bool is_take;                   /* else raise; the holder is this server */
     uint64_t seen_fence, seen_beat; /* take: what stood still for its ttl */
     int64_t ttl_ms;
+    char *server;   /* the ledger's: who asks, set when it is sent */
     uint64_t fence; /* out, if it is ours now; 0 otherwise */
 };
 
@@ -305,7 +308,7 @@ struct op {
      * sender's again and op_free is its to call. */
     void (*done)(struct op *op, void *arg);
     void *arg;
-    struct op *next; /* the writer's */
+    struct op *next; /* the ledger's, until done() */
 };
 
 struct op *op_new(enum op_kind kind, void (*done)(struct op *op, void *arg), void *arg);
@@ -369,6 +372,8 @@ MUST_CHECK int reader_node_attempts(struct reader *reader, const char *node, row
                                     struct err *err);
 MUST_CHECK int reader_nodes(struct reader *reader, row_fn *fn, void *arg, struct err *err);
 MUST_CHECK int reader_queues(struct reader *reader, row_fn *fn, void *arg, struct err *err);
+/** What was memoed (struct row_memo). */
+MUST_CHECK int reader_memos(struct reader *reader, row_fn *fn, void *arg, struct err *err);
 MUST_CHECK int reader_tokens(struct reader *reader, row_fn *fn, void *arg, struct err *err);
 /**
  * Events (struct row_event) after a revision, in order.
@@ -378,14 +383,32 @@ MUST_CHECK int reader_tokens(struct reader *reader, row_fn *fn, void *arg, struc
 MUST_CHECK int reader_events(struct reader *reader, uint64_t after, size_t limit, uint64_t *oldest,
                              row_fn *fn, void *arg, struct err *err);
 /** The beats of all nodes: name, generation, beat (struct row_beat), for the steward. */
-struct row_beat {
-    const char *node;
-    uint64_t generation, beat;
-};
 MUST_CHECK int reader_beats(struct reader *reader, row_fn *fn, void *arg, struct err *err);
 MUST_CHECK int reader_lease(struct reader *reader, const char *name, struct row_lease **out,
                             struct err *err);
 
+/* ---- checking ---- */
+
+enum { LEDGER_FINDINGS_MAX = 20 };
+
+struct ledger_report {
+    uint64_t revision;
+    size_t n_events, n_jobs, n_attempts, n_nodes;
+    size_t n_findings; /* those beyond the limit are counted and not kept */
+    char findings[LEDGER_FINDINGS_MAX][240];
+};
+
+/**
+ * Reads the history of a store, by its events alone, and checks what must always hold
+ * (invariants 1, 2, 3, 5, 6, 7, 10 and 13); then that the tables are what the events say. May be
+ * run beside a server.
+ *
+ * @store    as in struct ledger_options; not memory:
+ * Returns   0 and the report, with or without findings; an error if the store cannot be read
+ */
+MUST_CHECK int ledger_check(const char *store, struct ledger_report *report, struct err *err);
+
+/** Counts a row down, and frees it with the last. NULL is fine. Any thread. */
 void row_free(enum row_kind kind, void *row);
 
 #endif

@@ -16,19 +16,23 @@
 
 enum row_kind {
     ROW_META,
-    ROW_SERVER,
     ROW_LEASE,
     ROW_TOKEN,
     ROW_QUEUE,
     ROW_NODE,
+    ROW_BEAT,
     ROW_JOB,
     ROW_TASK,
     ROW_ATTEMPT,
     ROW_IDEM,
     ROW_MEMO,
-    ROW_DECISION,
     ROW_EVENT,
     ROW_KIND_COUNT
+};
+
+struct row_meta {
+    char *name; /* key: schema, incarnation, oldest */
+    char *value;
 };
 
 struct row_queue {
@@ -60,6 +64,12 @@ struct row_node {
     int64_t heard_at;      /* wall ms, for people; set at state changes only */
     int64_t ttl_ms;
     uint64_t rev;
+};
+
+/* Raised by each beat of a node: no event, no revision. */
+struct row_beat {
+    char *node; /* key */
+    uint64_t generation, beat;
 };
 
 struct row_job {
@@ -125,6 +135,21 @@ struct row_lease {
     int64_t ttl_ms;
 };
 
+/* An Idempotency-Key that was used. */
+struct row_idem {
+    char *ns, *key; /* key */
+    char *digest;   /* of the canonical spec */
+    uint64_t job;
+    int64_t until; /* wall ms: when it is forgotten */
+};
+
+/* What the engine asked to be kept for it. */
+struct row_memo {
+    char *name; /* key */
+    char *value;
+    uint64_t rev;
+};
+
 struct row_event {
     uint64_t rev;     /* key */
     int64_t at;       /* wall ms, for people */
@@ -133,6 +158,7 @@ struct row_event {
     char *subject;    /* "j-12", "j-12/w.0#1", node or queue name */
     char *by;         /* user, "steward", node name */
     char *batch;      /* server and batch number */
+    uint64_t job;     /* whose history it is; 0 none */
     char *body;       /* JSON: the whole new row */
 };
 

@@ -75,10 +75,14 @@ static int set_field(const struct field *fields, const char *key, size_t key_n, 
 
 static int read_records(struct launch *out, const char *buf, size_t n)
 {
+    const char *for_clean_up;
     int64_t uid = -1, gid = -1;
     size_t n_args = 0, n_env = 0, n_groups = 0;
     const struct field fields[] = {
+        { "boot", &for_clean_up, NULL, NULL },
         { "id", &out->id, NULL, NULL },
+        { "runtime", &for_clean_up, NULL, NULL },
+        { "node", &for_clean_up, NULL, NULL },
         { "program", &out->program, NULL, NULL },
         { "workDir", &out->work_dir, NULL, NULL },
         { "uid", NULL, &uid, NULL },

@@ -159,9 +159,9 @@ static void leave_grandchildren(struct rig *rig, enum runtime_kind kind)
                 COMMAND("sh", "-c", "(trap '' TERM; sleep 1000) & sh -c 'sleep 1000' & exit 3"));
     rig_run(rig, &a);
     CHECK_EQ(a.ended.exit.code, 3);
+    rig_count(rig, &left); /* before any clean-up: the record says that nothing is alive */
+    CHECK_EQ(left.n_in_groups, 0);
     rig_clean(rig, &a);
-    rig_count(rig, &left);
-    CHECK_EQ(left.n_groups, 0);
 }
 
 TEST(container_grandchildren_end_with_it)
@@ -416,7 +416,7 @@ static void survive_child_oom(struct rig *rig, enum runtime_kind kind)
     CHECK_TEXT(out, "child 137\n");
     CHECK_EQ(a.ended.exit.code, 0);
     CHECK(!a.ended.exit.is_oom);
-    CHECK_EQ(a.ended.exit.oom_kills, 1);
+    CHECK(a.ended.exit.oom_kills >= 1); /* the kernel may count one death twice */
     rig_clean(rig, &a);
 }
 
@@ -542,6 +542,225 @@ TEST(container_ends_when_the_lease_has_passed)
     for_each_runtime(pass_lease);
 }
 
+static void bomb(struct rig *rig, enum runtime_kind kind)
+{
+    struct attempt a;
+    CLEANUP(freep) char *errors = NULL;
+    struct err err = { 0 };
+
+    if (!rig->machine.controllers[CONTROLLER_PIDS].is_writable)
+        test_skip("there are no groups for the number of processes");
+    rig_attempt(rig, &a, kind, COMMAND("sh", "-c", "f() { f | f & }; f; echo lit; sleep 1000"));
+    a.container.pids = 50;
+    rig_start(rig, &a);
+    rig_started(&a);
+    rig_wait_output(&a, ERR, "fork"); /* the limit is reached */
+    CHECK_OK(watch_stop(a.watch, STOP_KILL, &err), &err);
+    rig_ended(&a);
+    rig_clean(rig, &a);
+}
+
+TEST(container_that_forks_without_end_is_held_and_ended)
+{
+    for_each_runtime(bomb);
+}
+
+static void see_network(struct rig *rig, enum runtime_kind kind)
+{
+    struct attempt a;
+    CLEANUP(freep) char *out = NULL;
+
+    rig_attempt(rig, &a, kind,
+                COMMAND("sh", "-c",
+                        "while read name rest; do case $name in *:*) echo "
+                        "$name;; esac; done < /proc/net/dev"));
+    a.container.network = NETWORK_NONE;
+    rig_run(rig, &a);
+    out = rig_output(&a, OUT, NULL);
+    CHECK_TEXT(out, "lo:\n");
+    rig_clean(rig, &a);
+}
+
+TEST(container_without_network_has_lo_alone)
+{
+    for_each_runtime(see_network);
+}
+
+static void sample_it(struct rig *rig, enum runtime_kind kind)
+{
+    struct attempt a;
+    struct sample sample;
+    struct err err = { 0 }, gone = { 0 };
+
+    rig_attempt(rig, &a, kind, COMMAND("sh", "-c", "sleep 1000 & echo ready; wait"));
+    a.container.memory_bytes = 64 << 20;
+    rig_start(rig, &a);
+    rig_started(&a);
+    rig_wait_output(&a, OUT, "ready");
+    CHECK_OK(runtime_sample(rig->runtime, a.folder, &sample, &err), &err);
+    CHECK(sample.n_processes >= 2 &&
+          sample.n_processes < 5); /* one of a runtime's may be just ending */
+    CHECK(sample.memory_bytes > 0 && sample.memory_bytes <= 64 << 20);
+    CHECK(sample.peak_memory_bytes >= sample.memory_bytes);
+    CHECK(sample.cpu_us > 0);
+    CHECK_OK(watch_stop(a.watch, STOP_KILL, &err), &err);
+    rig_ended(&a);
+    rig_clean(rig, &a);
+    CHECK_EQ(runtime_sample(rig->runtime, a.folder, &sample, &gone), -ENODATA);
+}
+
+TEST(container_is_sampled)
+{
+    for_each_runtime(sample_it);
+}
+
+/* Runs a command in each OCI runtime and compares what it says. */
+static void check_isolation(struct rig *rig, enum runtime_kind kind, bool read_only,
+                            const char *script, const char *expected)
+{
+    struct attempt a;
+    CLEANUP(freep) char *out = NULL;
+
+    rig_attempt(rig, &a, kind, COMMAND("sh", "-c", script));
+    a.container.read_only_root = read_only;
+    rig_run(rig, &a);
+    out = rig_output(&a, OUT, NULL);
+    CHECK_TEXT(out, expected);
+    rig_clean(rig, &a);
+}
+
+static const struct {
+    const char *name, *script, *expected;
+    bool read_only;
+} isolation[] = {
+    { "it is the first process", "echo $$", "1\n", false },
+    { "its root can be written", "echo x > /new; cat /new", "x\n", false },
+    { "its root is its own", "cat /new 2>/dev/null || echo none", "none\n", false },
+    { "a read-only root cannot be written", "echo x 2>/dev/null > /new || echo refused",
+      "refused\n", true },
+    { "nor the settings of the kernel",
+      "echo 1 2>/dev/null > /proc/sys/kernel/panic || echo refused", "refused\n", false },
+    { "no mounts", "mount -t tmpfs none /bin 2>/dev/null || echo refused", "refused\n", false },
+    { "no new namespaces", "unshare -U true 2>/dev/null || echo refused", "refused\n", false },
+    { "no new privileges",
+      "while read k v; do case $k in NoNewPrivs:) echo $v;; esac; done "
+      "< /proc/self/status",
+      "1\n", false },
+    { "a bounded set of capabilities",
+      "while read k v; do case $k in CapBnd:) echo $v;; esac; done < /proc/self/status",
+      "00000000a80425fb\n", false },
+    { "a filter of system calls",
+      "while read k v; do case $k in Seccomp:) echo $v;; esac; done < /proc/self/status", "2\n",
+      false },
+    { "no disks", "ls /dev/vda /dev/sda 2>/dev/null || echo none", "none\n", false },
+};
+
+TEST(container_is_isolated)
+{
+    struct rig rig;
+    bool is_any = false;
+
+    rig_open(&rig);
+    for (int kind = RUNTIME_CRUN; kind <= RUNTIME_RUNC; kind++) {
+        if (!rig.machine.runtimes[kind].is_usable)
+            continue;
+        is_any = true;
+        ROW_EACH (c, isolation)
+            check_isolation(&rig, (enum runtime_kind)kind, c->read_only, c->script, c->expected);
+    }
+    rig_close(&rig);
+    if (!is_any)
+        test_skip("neither crun nor runc is usable");
+}
+
+/* Many at once: each has its own exit code and output, and nothing is left of any. */
+static void run_many(struct rig *rig, enum runtime_kind kind)
+{
+    enum { MANY = 50 };
+    struct attempt *many = NEW0_N(struct attempt, MANY);
+
+    for (int i = 0; i < MANY; i++) {
+        CLEANUP(freep) char *script = text_format("echo %d; exit %d", i, i);
+        const char *const command[] = { "sh", "-c", script, NULL };
+        rig_attempt(rig, &many[i], kind, command);
+        rig_start(rig, &many[i]);
+        many[i].container.command = NULL;
+    }
+    for (int i = 0; i < MANY; i++) {
+        CLEANUP(freep) char *expected = text_format("%d\n", i);
+        CLEANUP(freep) char *out = NULL;
+        rig_started(&many[i]);
+        rig_ended(&many[i]);
+        CHECK_EQ(many[i].ended.exit.code, i);
+        out = rig_output(&many[i], OUT, NULL);
+        CHECK_TEXT(out, expected);
+        rig_clean(rig, &many[i]);
+    }
+    mem_free(many);
+}
+
+TEST(container_many_at_once)
+{
+    for_each_runtime(run_many);
+}
+
+/* A container that nobody knows: its groups are found by the node's name. */
+static bool knows_none(void *ctx, const char *id)
+{
+    (void)ctx;
+    (void)id;
+    return false;
+}
+
+static void sweep_unknown(struct rig *rig, enum runtime_kind kind)
+{
+    struct attempt a;
+    struct err err = { 0 };
+
+    rig_attempt(rig, &a, kind, COMMAND("sh", "-c", "trap '' TERM; sleep 1000"));
+    rig_start(rig, &a);
+    rig_started(&a);
+    CHECK_EQ(runtime_sweep(rig->runtime, knows_none, NULL, &err), 1);
+    rig_ended(&a);
+    CHECK_EQ(a.ended.exit.signal, SIGKILL);
+    rig_clean(rig, &a);
+}
+
+TEST(container_that_is_unknown_is_swept)
+{
+    for_each_runtime(sweep_unknown);
+}
+
+TEST(inspect_tells_another_boot)
+{
+    struct rig rig;
+    struct attempt a;
+    struct inspection inspection;
+    struct machine other;
+    struct runtime *later = NULL;
+    struct err err = { 0 };
+    enum detail detail;
+
+    rig_open(&rig);
+    rig_attempt(&rig, &a, RUNTIME_PROCESS, COMMAND("true"));
+    CHECK_OK(runtime_prepare(rig.runtime, &a.container, NULL, &detail, &err), &err);
+    CHECK_OK(runtime_inspect(rig.runtime, a.folder, &inspection, &err), &err);
+    CHECK_EQ(inspection.state, FOLDER_FRESH);
+    other = rig.machine;
+    snprintf(other.boot_id, sizeof(other.boot_id), "another");
+    CHECK_OK(
+        runtime_open(&(struct runtime_config){ rig.dir, rig.node, BERTH_BUILD_DIR "/berth-monitor",
+                                               &other, NULL },
+                     &later, &err),
+        &err);
+    CHECK_OK(runtime_inspect(later, a.folder, &inspection, &err), &err);
+    CHECK_EQ(inspection.state, FOLDER_GONE);
+    CHECK(inspection.is_other_boot);
+    runtime_close(later);
+    rig_clean(&rig, &a);
+    rig_close(&rig);
+}
+
 /* ---- failing and cancelling each phase ---- */
 
 struct fault {
@@ -642,4 +861,46 @@ TEST(prepare_refuses_what_is_malformed)
         CHECK_EQ(rmdir(a.folder), 0); /* it made nothing */
     }
     rig_close(&rig);
+}
+
+/* Machines with less than this one has, for runtime process. */
+static void without_kill(struct machine *machine)
+{
+    machine->has_cgroup_kill = false;
+}
+
+static void without_groups(struct machine *machine)
+{
+    memset(machine->controllers, 0, sizeof(machine->controllers));
+    machine->has_cgroup_kill = false;
+    machine->cgroup_layout = CGROUP_NONE;
+}
+
+static const struct {
+    const char *name;
+    void (*change)(struct machine *machine);
+} lesser[] = {
+    { "no cgroup.kill", without_kill },
+    { "no groups", without_groups },
+};
+
+TEST(process_on_lesser_machines)
+{
+    static void (*const bodies[])(struct rig *, enum runtime_kind) = {
+        run_and_check_code, leave_grandchildren, ignore_term,   stop_with_grace, end_by_term,
+        kill_container,     kill_monitor,        clean_running, adopt,           fail_phases,
+    };
+
+    ROW_EACH (c, lesser) {
+        struct rig rig;
+        struct leftovers before, after;
+        rig_open_as(&rig, c->change);
+        for (size_t i = 0; i < COUNT_OF(bodies); i++) {
+            rig_count(&rig, &before);
+            bodies[i](&rig, RUNTIME_PROCESS);
+            rig_count(&rig, &after);
+            rig_check_same(&before, &after);
+        }
+        rig_close(&rig);
+    }
 }

@@ -121,9 +121,8 @@ static int end_monitor(const char *folder, struct err *err)
 
 static int remove_made(const char *folder, struct err *err)
 {
-    /* note last: while it is there, all can be found again. */
-    static const char *const names[] = { "launch",   "bundle", "upper", "work",
-                                         "exit.new", "sock",   "note" };
+    /* launch last: while it is there, all can be found again. */
+    static const char *const names[] = { "bundle", "upper", "work", "exit.new", "sock", "launch" };
 
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         CLEANUP(freep) char *path = text_format("%s/%s", folder, names[i]);
@@ -152,7 +151,7 @@ int runtime_clean(struct runtime *rt, const char *folder, struct err *err)
 int runtime_forget(struct runtime *rt, const char *folder, struct err *err)
 {
     (void)rt;
-    if (is_here(folder, "note"))
+    if (is_here(folder, "launch"))
         return err_set(err, -EBUSY, "%s was not cleaned", folder);
     return file_remove_tree(AT_FDCWD, folder, err);
 }

@@ -87,20 +87,16 @@ void group_remove_parents(const struct runtime *rt)
 /* ---- making ---- */
 
 static int make_one(const struct runtime *rt, enum controller controller, const char *id,
-                    struct str *launch, struct err *err)
+                    struct err *err)
 {
     CLEANUP(freep) char *path = group_path(rt, controller, id);
-    CLEANUP(freep) char *procs = NULL;
 
     if (!path)
         return -ENODEV;
-    if (mkdir(path, 0755) < 0 && errno == ENOENT)
-        group_make_parents(rt); /* somebody tidied up */
-    if (access(path, F_OK) < 0 && mkdir(path, 0755) < 0)
-        return err_sys(err, -errno, "make group %s", path);
-    procs = text_format("%s/cgroup.procs", path);
-    launch_add(launch, "group", procs);
-    return 0;
+    if (mkdir(path, 0755) == 0 || errno == EEXIST)
+        return 0;
+    group_make_parents(rt); /* somebody tidied up */
+    return mkdir(path, 0755) < 0 ? err_sys(err, -errno, "make group %s", path) : 0;
 }
 
 static int set_limit(const struct runtime *rt, enum controller controller, const char *id,
@@ -156,7 +152,67 @@ static int set_pids(const struct runtime *rt, const struct container *c, struct 
     return set_limit(rt, CONTROLLER_PIDS, c->id, "pids.max", value, err);
 }
 
-static void add_path(const struct runtime *rt, struct str *launch, const char *key,
+/* Which group tells who belongs to it, and how all of it is ended. */
+static enum controller tracking(const struct runtime *rt)
+{
+    return rt->machine.has_cgroup_kill ? CONTROLLER_UNIFIED : CONTROLLER_FREEZER;
+}
+
+/* A group of v2 counts cpu time without any controller. */
+static enum controller counting_cpu(const struct runtime *rt)
+{
+    return rt->machine.has_cgroup_kill ? CONTROLLER_UNIFIED : CONTROLLER_CPUACCT;
+}
+
+struct plan {
+    enum controller controller;
+    int (*set)(const struct runtime *, const struct container *, struct err *);
+};
+enum { MOST_PLANS = 6 };
+
+/* The groups that are made here. Only those that are needed: each costs a start its making and removal,
+ * and the kernel more behind it. Returns how many. */
+static size_t make_plan(const struct runtime *rt, const struct container *c,
+                        struct plan out[MOST_PLANS])
+{
+    size_t n = 0;
+
+    if (c->runtime != RUNTIME_PROCESS) {
+        /* Where v1 has the controllers, a group of v2 as well, which ends all at one write. */
+        if (rt->machine.has_cgroup_kill && rt->machine.cgroup_layout == CGROUP_HYBRID)
+            out[n++] = (struct plan){ CONTROLLER_UNIFIED, NULL };
+        return n;
+    }
+    out[n++] = (struct plan){ tracking(rt), NULL };
+    if (counting_cpu(rt) != tracking(rt))
+        out[n++] = (struct plan){ counting_cpu(rt), NULL };
+    if (c->memory_bytes > 0)
+        out[n++] = (struct plan){ CONTROLLER_MEMORY, set_memory };
+    if (c->cpu_milli > 0)
+        out[n++] = (struct plan){ CONTROLLER_CPU, set_cpu };
+    if (c->pids > 0)
+        out[n++] = (struct plan){ CONTROLLER_PIDS, set_pids };
+    return n;
+}
+
+int group_make(const struct runtime *rt, const struct container *c, struct err *err)
+{
+    struct plan plan[MOST_PLANS];
+    size_t n = make_plan(rt, c, plan);
+
+    for (size_t i = 0; i < n; i++) {
+        int r = make_one(rt, plan[i].controller, c->id, err);
+        if (r == -ENODEV)
+            continue; /* the machine has it not: the probe says what is degraded */
+        if (r == 0 && plan[i].set)
+            r = plan[i].set(rt, c, err);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static void say_path(const struct runtime *rt, struct str *launch, const char *key,
                      enum controller controller, const char *id)
 {
     CLEANUP(freep) char *path = group_path(rt, controller, id);
@@ -165,59 +221,24 @@ static void add_path(const struct runtime *rt, struct str *launch, const char *k
         launch_add(launch, key, path);
 }
 
-/* Which group tells who belongs to it, and how all of it is ended. */
-static enum controller tracking(const struct runtime *rt)
+void group_say(const struct runtime *rt, const struct container *c, struct str *launch)
 {
-    return rt->machine.has_cgroup_kill ? CONTROLLER_UNIFIED : CONTROLLER_FREEZER;
-}
+    struct plan plan[MOST_PLANS];
+    size_t n = make_plan(rt, c, plan);
+    bool has_memory = c->runtime != RUNTIME_PROCESS || c->memory_bytes > 0;
 
-static void say_tracking(const struct runtime *rt, struct str *launch, const char *id)
-{
-    add_path(rt, launch, "procs", tracking(rt), id);
-    add_path(rt, launch, tracking(rt) == CONTROLLER_UNIFIED ? "kill" : "freezer", tracking(rt), id);
-    add_path(rt, launch, "memory", CONTROLLER_MEMORY, id);
-    add_path(rt, launch, "cpu",
-             rt->machine.cgroup_layout == CGROUP_V2 ? CONTROLLER_CPU : CONTROLLER_CPUACCT, id);
-}
-
-int group_make(const struct runtime *rt, const struct container *c, struct str *launch,
-               struct err *err)
-{
-    const struct {
-        enum controller controller;
-        bool is_needed;
-        int (*set)(const struct runtime *, const struct container *, struct err *);
-    } groups[] = {
-        { tracking(rt), true, NULL },
-        { CONTROLLER_MEMORY, true, c->memory_bytes > 0 ? set_memory : NULL },
-        { CONTROLLER_CPUACCT, true, NULL },
-        { CONTROLLER_CPU, c->cpu_milli > 0, set_cpu },
-        { CONTROLLER_PIDS, c->pids > 0, set_pids },
-    };
-
-    for (size_t i = 0; i < COUNT_OF(groups); i++) {
-        int r = groups[i].is_needed ? make_one(rt, groups[i].controller, c->id, launch, err) : 0;
-        if (r == -ENODEV)
-            continue; /* the machine has it not: the probe says what is degraded */
-        if (r == 0 && groups[i].is_needed && groups[i].set)
-            r = groups[i].set(rt, c, err);
-        if (r < 0)
-            return r;
+    for (size_t i = 0; i < n; i++) {
+        CLEANUP(freep) char *path = group_path(rt, plan[i].controller, c->id);
+        CLEANUP(freep) char *procs = path ? text_format("%s/cgroup.procs", path) : NULL;
+        if (procs)
+            launch_add(launch, "group", procs);
     }
-    say_tracking(rt, launch, c->id);
-    return 0;
-}
-
-int group_expect(const struct runtime *rt, const struct container *c, struct str *launch,
-                 struct err *err)
-{
-    int r = 0;
-
-    /* Where v1 has the controllers, the runtime is put into a group of v2 that ends all at one write. */
-    if (rt->machine.has_cgroup_kill && rt->machine.cgroup_layout == CGROUP_HYBRID)
-        r = make_one(rt, CONTROLLER_UNIFIED, c->id, launch, err);
-    say_tracking(rt, launch, c->id);
-    return r;
+    say_path(rt, launch, "procs", tracking(rt), c->id);
+    say_path(rt, launch, tracking(rt) == CONTROLLER_UNIFIED ? "kill" : "freezer", tracking(rt),
+             c->id);
+    if (has_memory || rt->machine.cgroup_layout == CGROUP_V2)
+        say_path(rt, launch, "memory", CONTROLLER_MEMORY, c->id);
+    say_path(rt, launch, "cpu", counting_cpu(rt), c->id);
 }
 
 /* ---- ending ---- */

@@ -25,7 +25,7 @@ struct runtime {
     pthread_mutex_t unpacking; /* one image is unpacked at a time */
 };
 
-/* ---- note: what clean-up must know, in the file `note` of an attempt's folder ---- */
+/* ---- note: what clean-up must know: the first records of an attempt's `launch` ---- */
 
 struct note {
     char boot_id[40];
@@ -34,8 +34,7 @@ struct note {
     enum runtime_kind runtime;
 };
 
-MUST_CHECK int note_write(const char *folder, const struct note *note, struct err *err);
-/** Returns 0; -ENOENT (no text): none, so nothing was made; another negative errno. */
+/** Returns 0; -ENOENT (no text): none, so nothing was made outside of the folder; another errno. */
 MUST_CHECK int note_read(const char *folder, struct note *out, struct err *err);
 
 /* ---- exit records ---- */
@@ -62,12 +61,15 @@ char *group_path(const struct runtime *runtime, enum controller controller, cons
 /** Makes the parents of all groups, as far as they can be made. */
 void group_make_parents(const struct runtime *runtime);
 void group_remove_parents(const struct runtime *runtime);
-/** Makes a process's groups with their limits, and says in launch which to join. */
+/**
+ * Makes the container's groups with their limits: for a process all, for an OCI runtime only the one
+ * that it is put into itself, for it makes the others.
+ */
 MUST_CHECK int group_make(const struct runtime *runtime, const struct container *container,
-                          struct str *launch, struct err *err);
-/** Says in launch which groups an OCI runtime will make. */
-MUST_CHECK int group_expect(const struct runtime *runtime, const struct container *container,
-                            struct str *launch, struct err *err);
+                          struct err *err);
+/** Says in launch which groups to join, and in which there is what to read and to kill. */
+void group_say(const struct runtime *runtime, const struct container *container,
+               struct str *launch);
 /** Whether a process is in any group of it. */
 bool group_is_alive(const struct runtime *runtime, const char *id);
 /** Kills all in them, waits until they are empty, removes them. Nothing there is fine. */

@@ -1,4 +1,4 @@
-/* Note: what clean-up must know of an attempt, and the monitor's record of how it ended. */
+/* Note: what clean-up must know, out of `launch`; and the monitor's record of how it ended. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -32,40 +32,40 @@ static bool next_field(char **rest, char **key, char **value)
     return line != NULL;
 }
 
-int note_write(const char *folder, const struct note *note, struct err *err)
+/* Takes one record of `launch`; true when the last of those that make the note was seen. */
+static bool take_field(struct note *note, const char *record)
 {
-    CLEANUP(freep) char *path = text_format("%s/note", folder);
-    CLEANUP(freep)
-    char *text = text_format("boot=%s\nid=%s\nnode=%s\nruntime=%s\n", note->boot_id, note->id,
-                             note->node, runtime_kind_words[note->runtime]);
-    CLEANUP(closep) int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640);
-    int r = fd < 0 ? -errno : file_write_all(fd, text, strlen(text));
+    const char *value = strchr(record, '=') ? strchr(record, '=') + 1 : "";
 
-    return r < 0 ? err_sys(err, r, "write %s", path) : 0;
+    if (text_begins(record, "boot="))
+        snprintf(note->boot_id, sizeof(note->boot_id), "%s", value);
+    else if (text_begins(record, "id="))
+        snprintf(note->id, sizeof(note->id), "%s", value);
+    else if (text_begins(record, "runtime="))
+        note->runtime =
+            (enum runtime_kind)states_find(value, runtime_kind_words, RUNTIME_KIND_COUNT);
+    else if (text_begins(record, "node="))
+        snprintf(note->node, sizeof(note->node), "%s", value);
+    return note->node[0];
 }
 
 int note_read(const char *folder, struct note *out, struct err *err)
 {
-    CLEANUP(str_fini) struct str text = { 0 };
+    CLEANUP(freep) char *path = text_format("%s/launch", folder);
+    CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
     struct note note = { .runtime = RUNTIME_KIND_COUNT };
-    char *rest, *key, *value;
-    int r = read_in(folder, "note", &text, err);
+    char head[MOST_BYTES];
+    ssize_t n;
 
-    if (r < 0)
-        return r;
-    rest = text.data;
-    while (next_field(&rest, &key, &value)) {
-        if (text_eq(key, "boot"))
-            snprintf(note.boot_id, sizeof(note.boot_id), "%s", value);
-        else if (text_eq(key, "id"))
-            snprintf(note.id, sizeof(note.id), "%s", value);
-        else if (text_eq(key, "node"))
-            snprintf(note.node, sizeof(note.node), "%s", value);
-        else if (text_eq(key, "runtime"))
-            note.runtime =
-                (enum runtime_kind)states_find(value, runtime_kind_words, RUNTIME_KIND_COUNT);
-    }
-    /* A note that was cut off was written before anything else was made. */
+    if (fd < 0)
+        return errno == ENOENT ? -ENOENT : err_sys(err, -errno, "open %s", path);
+    n = read(fd, head, sizeof(head) - 1); /* its first records are the note */
+    if (n < 0)
+        return err_sys(err, -errno, "read %s", path);
+    head[n] = '\0';
+    for (char *at = head; at < head + n && !take_field(&note, at); at += strlen(at) + 1)
+        ;
+    /* One that was cut off was written before anything else was made. */
     if (!note.id[0] || !note.node[0] || note.runtime >= RUNTIME_KIND_COUNT)
         return -ENOENT;
     *out = note;

@@ -34,13 +34,13 @@ struct preparation {
     const struct container *container;
     const struct prepare_hooks *hooks;
     struct image image;
-    int phase_fd;
+    struct str lines; /* of the file phase */
 };
 
 static void preparation_fini(struct preparation *p)
 {
     image_fini(&p->image);
-    closep(&p->phase_fd);
+    str_fini(&p->lines);
 }
 
 static bool is_oci(const struct container *c)
@@ -279,7 +279,10 @@ static void add_common(const struct preparation *p, struct str *launch)
 {
     const struct container *c = p->container;
 
+    launch_add(launch, "boot", p->rt->machine.boot_id);
     launch_add(launch, "id", c->id);
+    launch_add(launch, "runtime", runtime_kind_words[c->runtime]);
+    launch_add(launch, "node", p->rt->node);
     launch_add(launch, "lease", p->rt->lease_path);
     launch_add(launch, "keep", c->keep_on_disconnect ? "1" : "0");
     launch_add_int(launch, "graceMs", c->grace_ms);
@@ -288,12 +291,20 @@ static void add_common(const struct preparation *p, struct str *launch)
     launch_add_int(launch, "logKeep", c->log_keep_bytes > 0 ? c->log_keep_bytes : DEFAULT_LOG_KEEP);
 }
 
+static int write_launch(const struct container *c, const struct str *launch, struct err *err)
+{
+    CLEANUP(freep) char *path = in_folder(c, "launch");
+    /* It holds the environment, and secrets may be in that. */
+    CLEANUP(closep) int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    int r = fd < 0 ? -errno : file_write_all(fd, launch->data, launch->len);
+
+    return r < 0 ? err_sys(err, r, "write %s", path) : 0;
+}
+
 static int do_prepare(struct preparation *p, enum detail *detail, struct err *err)
 {
     const struct container *c = p->container;
     CLEANUP(str_fini) struct str launch = { 0 };
-    CLEANUP(freep) char *path = in_folder(c, "launch");
-    CLEANUP(closep) int fd = -1;
     int r = 0;
 
     *detail = DETAIL_RUNTIME_FAILED;
@@ -302,22 +313,19 @@ static int do_prepare(struct preparation *p, enum detail *detail, struct err *er
         r = add_runtime(p, &launch, err);
     else
         add_process(c, &launch);
+    group_say(p->rt, c, &launch);
     if (r == 0)
-        r = is_oci(c) ? group_expect(p->rt, c, &launch, err) : group_make(p->rt, c, &launch, err);
-    if (r < 0)
-        return r;
-    fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600); /* it holds the environment */
-    r = fd < 0 ? -errno : file_write_all(fd, launch.data, launch.len);
-    return r < 0 ? err_sys(err, r, "write %s", path) : 0;
+        r = write_launch(c, &launch, err); /* first: what is made now can be found by it */
+    return r < 0 ? r : group_make(p->rt, c, err);
 }
 
 static void undo_prepare(struct preparation *p)
 {
     struct err err = { 0 };
 
-    remove_in(p->container, "launch");
     if (group_end(p->rt, p->container->id, &err) < 0)
-        return; /* nothing was started in it: what stays is found by runtime_sweep */
+        return; /* nothing was started in it; launch stays, and so it can be found */
+    remove_in(p->container, "launch");
 }
 
 /* ---- one after another ---- */
@@ -347,15 +355,21 @@ static const enum detail failing_hook[START_PHASE_COUNT] = {
     [PHASE_PREPARE] = DETAIL_RUNTIME_FAILED,
 };
 
-static void write_phase(struct preparation *p, enum start_phase phase, const char *word,
-                        int64_t took_us)
+static void note_phase(struct preparation *p, enum start_phase phase, const char *word,
+                       int64_t took_us)
 {
-    char line[80];
-    int n = snprintf(line, sizeof(line), "%s %s %lld\n", start_phase_words[phase], word,
-                     (long long)took_us);
+    if (phases[phase].run)
+        str_addf(&p->lines, "%s %s %lld\n", start_phase_words[phase], word, (long long)took_us);
+}
 
-    if (phases[phase].run && file_write_all(p->phase_fd, line, (size_t)n) < 0)
-        return; /* for people; nothing depends on it */
+/* For people; nothing depends on it. */
+static void write_phases(const struct preparation *p)
+{
+    CLEANUP(freep) char *path = in_folder(p->container, "phase");
+    CLEANUP(closep) int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640);
+
+    if (fd < 0 || file_write_all(fd, str_text(&p->lines), p->lines.len) < 0)
+        return;
 }
 
 static bool is_cancelled(const struct preparation *p)
@@ -384,7 +398,7 @@ static int run_phase(struct preparation *p, enum start_phase phase, enum detail 
         report.bytes = p->image.bytes;
         report.is_cache_hit = p->image.is_cache_hit;
     }
-    write_phase(p, phase, r == 0 ? "done" : "failed", report.took_us);
+    note_phase(p, phase, r == 0 ? "done" : "failed", report.took_us);
     hook = p->hooks->end ? p->hooks->end(p->hooks->ctx, &report) : 0;
     if (r == 0 && hook < 0) {
         *detail = failing_hook[phase];
@@ -399,26 +413,8 @@ static void undo_from(struct preparation *p, int phase)
         if (!phases[phase].undo)
             continue;
         phases[phase].undo(p);
-        write_phase(p, (enum start_phase)phase, "undone", 0);
+        note_phase(p, (enum start_phase)phase, "undone", 0);
     }
-    remove_in(p->container, "note");
-}
-
-static int begin(struct preparation *p, struct err *err)
-{
-    const struct container *c = p->container;
-    CLEANUP(freep) char *path = in_folder(c, "phase");
-    struct note note = { .runtime = c->runtime };
-    int r;
-
-    snprintf(note.boot_id, sizeof(note.boot_id), "%s", p->rt->machine.boot_id);
-    snprintf(note.id, sizeof(note.id), "%s", c->id);
-    snprintf(note.node, sizeof(note.node), "%s", p->rt->node);
-    r = note_write(c->folder, &note, err);
-    if (r < 0)
-        return r;
-    p->phase_fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0640);
-    return p->phase_fd < 0 ? err_sys(err, -errno, "write %s", path) : 0;
 }
 
 int runtime_prepare(struct runtime *rt, const struct container *container,
@@ -426,23 +422,23 @@ int runtime_prepare(struct runtime *rt, const struct container *container,
 {
     static const struct prepare_hooks no_hooks;
     CLEANUP(preparation_fini)
-    struct preparation p = { rt, container, hooks ? hooks : &no_hooks, { 0 }, -1 };
+    struct preparation p = { rt, container, hooks ? hooks : &no_hooks, { 0 }, { 0 } };
     enum detail why = DETAIL_RUNTIME_FAILED;
     int phase = 0, r = check(rt, container, err);
 
-    bool has_begun = r == 0;
-
-    if (r == 0)
-        r = begin(&p, err);
+    if (r < 0) {
+        *detail = why;
+        return r;
+    }
     for (; r == 0 && phase < START_PHASE_COUNT; phase++)
         r = run_phase(&p, (enum start_phase)phase, &why, err);
     /* A cancel that came during the last phase counts too. */
     if (r == 0 && is_cancelled(&p))
         r = err_set(err, -ECANCELED, "cancelled after the last phase");
-    if (r == 0)
-        return 0;
-    if (has_begun)
+    if (r < 0)
         undo_from(&p, phase - 1);
-    *detail = r == -ECANCELED ? DETAIL_NONE : why;
+    write_phases(&p);
+    if (r < 0)
+        *detail = r == -ECANCELED ? DETAIL_NONE : why;
     return r;
 }

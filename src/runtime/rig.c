@@ -16,7 +16,7 @@
 #include "base/file.h"
 #include "base/test.h"
 
-enum { DEADLINE_MS = 30000 };
+enum { DEADLINE_MS = 30000, LEFT_FOR_MS = 600000 };
 
 static int64_t deadline(void)
 {
@@ -35,6 +35,11 @@ static void look_again(int64_t until_ms, const char *what)
 
 void rig_open(struct rig *rig)
 {
+    rig_open_as(rig, NULL);
+}
+
+void rig_open_as(struct rig *rig, void (*change)(struct machine *machine))
+{
     struct err err = { 0 };
     struct runtime_config config = {
         .data_dir = rig->dir,
@@ -48,7 +53,12 @@ void rig_open(struct rig *rig)
     CHECK(mkdtemp(rig->dir) != NULL);
     snprintf(rig->node, sizeof(rig->node), "test-%d", (int)getpid());
     runtime_probe(&rig->machine);
+    if (change)
+        change(&rig->machine);
     CHECK_OK(runtime_open(&config, &rig->runtime, &err), &err);
+    /* What a failed test leaves behind ends by itself. */
+    runtime_lease(rig->runtime, clock_boot_ms(&clock_system) + LEFT_FOR_MS,
+                  clock_boot_ms(&clock_system) + LEFT_FOR_MS);
 }
 
 static bool is_known(void *ctx, const char *id)
@@ -225,17 +235,24 @@ static size_t count_lines(const char *path)
     return n;
 }
 
-static size_t count_groups(const struct rig *rig)
+/* Counts groups, and what is in them. A process is counted once for each hierarchy. */
+static size_t count_groups(const struct rig *rig, size_t *n_inside)
 {
     size_t n = 0;
 
+    *n_inside = 0;
     for (int i = 0; i < CONTROLLER_COUNT; i++) {
         CLEANUP(freep)
         char *path = text_format("%s/berth/%s", rig->machine.controllers[i].path, rig->node);
         DIR *dir = rig->machine.controllers[i].path[0] ? opendir(path) : NULL;
         struct dirent *entry;
-        while (dir && (entry = readdir(dir)))
-            n += entry->d_type == DT_DIR && entry->d_name[0] != '.';
+        while (dir && (entry = readdir(dir))) {
+            CLEANUP(freep) char *procs = text_format("%s/%s/cgroup.procs", path, entry->d_name);
+            if (entry->d_type != DT_DIR || entry->d_name[0] == '.')
+                continue;
+            n++;
+            *n_inside += count_lines(procs);
+        }
         if (dir)
             closedir(dir);
     }
@@ -267,7 +284,7 @@ void rig_count(const struct rig *rig, struct leftovers *out)
 {
     out->n_fds = test_count_fds();
     out->n_mounts = count_lines("/proc/self/mountinfo");
-    out->n_groups = count_groups(rig);
+    out->n_groups = count_groups(rig, &out->n_in_groups);
     out->n_processes = count_processes(rig);
 }
 
@@ -277,6 +294,7 @@ void rig_check_same(const struct leftovers *before, const struct leftovers *afte
     CHECK_EQ(after->n_mounts, before->n_mounts);
     CHECK_EQ(after->n_groups, before->n_groups);
     CHECK_EQ(after->n_processes, before->n_processes);
+    CHECK_EQ(after->n_in_groups, before->n_in_groups);
 }
 
 static bool is_running(pid_t pid)

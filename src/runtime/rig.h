@@ -25,10 +25,12 @@ struct attempt {
 
 /* What a machine holds that a container could leave behind. */
 struct leftovers {
-    size_t n_fds, n_mounts, n_groups, n_processes;
+    size_t n_fds, n_mounts, n_groups, n_processes, n_in_groups;
 };
 
 void rig_open(struct rig *rig);
+/** On a machine that is made to lack something. */
+void rig_open_as(struct rig *rig, void (*change)(struct machine *machine));
 /** Cleans what was not, and checks that nothing of the node is left. */
 void rig_close(struct rig *rig);
 /** Skips the test if the runtime is not usable here. */

@@ -10,8 +10,8 @@
  *
  *     spec       the caller's: what was delivered, fsynced before `ack`; never read here
  *     phase      one line a phase of the preparation that had work: NAME done|failed|undone MICROSECONDS
- *     note       what clean-up must know (boot id, id, runtime, node), before anything else is made
- *     launch     what the monitor must know: KEY=VALUE records, each ended by NUL
+ *     launch     what the monitor, and clean-up, must know: KEY=VALUE records, each ended by NUL; written
+ *                before anything outside of the folder is made
  *     bundle/    config.json, run/ (the runtime's own state), root/ (where the root is mounted)
  *     upper/ work/   the container's own layer of an overlay root
  *     sock       the monitor's socket while it lives
@@ -346,7 +346,8 @@ MUST_CHECK int runtime_sweep(struct runtime *runtime, bool (*is_known)(void *ctx
 
 /* What a container uses now. */
 struct sample {
-    int64_t memory_bytes, peak_memory_bytes;
+    int64_t memory_bytes,
+        peak_memory_bytes; /* 0 for a process without a limit: it has no group of memory */
     int64_t cpu_us;
     int64_t n_processes;
 };

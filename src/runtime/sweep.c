@@ -1,6 +1,7 @@
 /* Sweep: what bears this node's name but is not known; and what a container uses now. */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -77,53 +78,56 @@ static int64_t read_number(const struct runtime *rt, enum controller controller,
 
 static int64_t read_cpu_us(const struct runtime *rt, const char *id)
 {
-    CLEANUP(freep) char *dir = NULL;
-    CLEANUP(freep) char *path = NULL;
+    CLEANUP(freep) char *dir = group_path(rt, CONTROLLER_UNIFIED, id);
+    CLEANUP(freep) char *path = dir ? text_format("%s/cpu.stat", dir) : NULL;
     char text[64];
 
-    if (rt->machine.cgroup_layout != CGROUP_V2)
-        return read_number(rt, CONTROLLER_CPUACCT, id, "cpuacct.usage") / 1000;
-    dir = group_path(rt, CONTROLLER_UNIFIED, id);
-    path = dir ? text_format("%s/cpu.stat", dir) : NULL;
-    if (!path || !knob_read(path, text, sizeof(text)) || !text_begins(text, "usage_usec "))
-        return 0;
-    return strtoll(text + strlen("usage_usec "), NULL, 10);
+    if (path && knob_read(path, text, sizeof(text)) && text_begins(text, "usage_usec "))
+        return strtoll(text + strlen("usage_usec "), NULL, 10);
+    return read_number(rt, CONTROLLER_CPUACCT, id, "cpuacct.usage") / 1000;
 }
 
-static int64_t count_lines(const struct runtime *rt, enum controller controller, const char *id)
+static int64_t count_processes(const struct runtime *rt, const char *id)
 {
-    CLEANUP(freep) char *dir = group_path(rt, controller, id);
-    CLEANUP(freep) char *path = dir ? text_format("%s/cgroup.procs", dir) : NULL;
-    CLEANUP(str_fini) struct str text = { 0 };
-    struct err err = { 0 };
-    int64_t n = 0;
+    static const enum controller where[] = { CONTROLLER_UNIFIED, CONTROLLER_FREEZER,
+                                             CONTROLLER_MEMORY };
+    int64_t n = -1;
 
-    if (!path || file_read(-1, path, 1 << 20, &text, &err) < 0)
-        return 0;
-    for (size_t i = 0; i < text.len; i++)
-        n += text.data[i] == '\n';
+    for (size_t i = 0; n < 0 && i < COUNT_OF(where); i++) {
+        CLEANUP(freep) char *dir = group_path(rt, where[i], id);
+        CLEANUP(freep) char *path = dir ? text_format("%s/cgroup.procs", dir) : NULL;
+        CLEANUP(str_fini) struct str text = { 0 };
+        struct err err = { 0 };
+        if (!path || file_read(AT_FDCWD, path, 1 << 20, &text, &err) < 0)
+            continue;
+        n = 0;
+        for (size_t k = 0; k < text.len; k++)
+            n += text.data[k] == '\n';
+    }
     return n;
 }
 
 int runtime_sample(struct runtime *rt, const char *folder, struct sample *out, struct err *err)
 {
     bool is_v2 = rt->machine.cgroup_layout == CGROUP_V2;
+    struct sample sample = { 0 };
     struct note note;
     int r = note_read(folder, &note, err);
-    int64_t memory;
 
     if (r < 0)
         return r == -ENOENT ? err_set(err, -ENODATA, "%s: nothing is prepared there", folder) : r;
-    memory = read_number(rt, CONTROLLER_MEMORY, note.id,
-                         is_v2 ? "memory.current" : "memory.usage_in_bytes");
-    if (memory < 0)
-        return err_set(err, -ENODATA, "%s has no group of memory", note.id);
-    *out = (struct sample){ .memory_bytes = memory };
-    out->peak_memory_bytes = read_number(rt, CONTROLLER_MEMORY, note.id,
-                                         is_v2 ? "memory.peak" : "memory.max_usage_in_bytes");
-    if (out->peak_memory_bytes < memory)
-        out->peak_memory_bytes = memory;
-    out->cpu_us = read_cpu_us(rt, note.id);
-    out->n_processes = count_lines(rt, CONTROLLER_MEMORY, note.id);
+    sample.n_processes = count_processes(rt, note.id);
+    if (sample.n_processes < 0)
+        return err_set(err, -ENODATA, "%s has no groups", note.id);
+    sample.memory_bytes = read_number(rt, CONTROLLER_MEMORY, note.id,
+                                      is_v2 ? "memory.current" : "memory.usage_in_bytes");
+    if (sample.memory_bytes < 0)
+        sample.memory_bytes = 0;
+    sample.peak_memory_bytes = read_number(rt, CONTROLLER_MEMORY, note.id,
+                                           is_v2 ? "memory.peak" : "memory.max_usage_in_bytes");
+    if (sample.peak_memory_bytes < sample.memory_bytes)
+        sample.peak_memory_bytes = sample.memory_bytes;
+    sample.cpu_us = read_cpu_us(rt, note.id);
+    *out = sample;
     return 0;
 }

@@ -43,6 +43,7 @@ static void set_actions(posix_spawn_file_actions_t *actions, const char *folder,
 /* Signals as a new program expects them: one that is ignored here would be ignored by the container. */
 static void set_attributes(posix_spawnattr_t *attributes)
 {
+    static const int defaults[] = { SIGPIPE, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2 };
     sigset_t set;
 
     posix_spawnattr_init(attributes);
@@ -50,7 +51,8 @@ static void set_attributes(posix_spawnattr_t *attributes)
                              POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
     sigemptyset(&set);
     posix_spawnattr_setsigmask(attributes, &set);
-    sigfillset(&set);
+    for (size_t i = 0; i < COUNT_OF(defaults); i++)
+        sigaddset(&set, defaults[i]);
     posix_spawnattr_setsigdefault(attributes, &set);
 }
 

@@ -39,10 +39,8 @@ struct message {
     struct question *question;
 };
 
-/* A question from asking to the end of its callback; in cycle->questions all that time. */
+/* A question, until its callback has returned. It may outlive the cycle. */
 struct question {
-    struct question *next, **link;
-    struct cycle *cycle;
     struct cycle_ask ask;
     struct loop *loop;
     cycle_answer_fn *fn;
@@ -75,7 +73,6 @@ struct cycle {
     uint64_t fence;
     struct verdicts *verdicts;
     struct cycle_metrics metrics;
-    struct question *questions;
 };
 
 static void at_point(const struct cycle *cycle, const char *point)
@@ -179,6 +176,16 @@ static void apply_all(struct cycle *cycle, const struct feed_deltas *deltas)
     }
 }
 
+/* Whether deltas could change what is decided. What the engine remembers for itself could not:
+ * a memo that comes back would else bring about the next. */
+static bool is_news(const struct feed_deltas *deltas)
+{
+    VEC_EACH (delta, deltas)
+        if (delta->kind != BERTH_MEMO)
+            return true;
+    return false;
+}
+
 static void take_batch(struct cycle *cycle, const struct batch *batch)
 {
     CLEANUP(arena_fini) struct arena arena = { 0 };
@@ -190,10 +197,9 @@ static void take_batch(struct cycle *cycle, const struct batch *batch)
         return;
     }
     feed_batch(cycle->feed, batch, &arena, &deltas);
-    if (deltas.n) {
+    if (deltas.n)
         apply_all(cycle, &deltas);
-        cycle->is_dirty = true;
-    }
+    cycle->is_dirty = cycle->is_dirty || is_news(&deltas);
     VEC_FINI(&deltas);
     cycle->is_fed = true;
     cycle->revision = batch->revision;
@@ -231,8 +237,9 @@ static void count_refused(struct cycle *cycle, const struct op *op)
     cycle->is_dirty = true;
     pthread_mutex_lock(&cycle->lock);
     cycle->metrics.refused++;
-    /* Somebody else decides now. A newer fence may have come meanwhile. */
-    if (op->problem.code == PROBLEM_STALE_ATTEMPT && cycle->fence == fence_of(op))
+    /* Of what is sent here only an old fence is a conflict: somebody else decides now. A newer
+     * one may have come meanwhile. */
+    if (op->problem.code == PROBLEM_CONFLICT && cycle->fence == fence_of(op))
         cycle->fence = 0;
     pthread_mutex_unlock(&cycle->lock);
     log_debug("a decision was refused", "code", problem_codes[op->problem.code].word, "why",
@@ -256,25 +263,13 @@ static void take_done(struct cycle *cycle, const struct op *op)
 
 /* ---- questions ---- */
 
-static void question_end(struct question *question)
-{
-    struct cycle *cycle = question->cycle;
-
-    pthread_mutex_lock(&cycle->lock);
-    *question->link = question->next;
-    if (question->next)
-        question->next->link = question->link;
-    pthread_mutex_unlock(&cycle->lock);
-    cycle_ask_fini(&question->ask);
-    mem_free(question);
-}
-
 static void give_answer(void *arg)
 {
     struct question *question = arg;
 
     question->fn(&question->ask.answer, question->arg);
-    question_end(question);
+    cycle_ask_fini(&question->ask);
+    mem_free(question);
 }
 
 void cycle_ask(struct cycle *cycle, const struct cycle_question *question, struct loop *loop,
@@ -284,18 +279,10 @@ void cycle_ask(struct cycle *cycle, const struct cycle_question *question, struc
     struct message *message = message_new(cycle, MESSAGE_ASK);
 
     cycle_ask_init(&asked->ask, question);
-    asked->cycle = cycle;
     asked->loop = loop;
     asked->fn = fn;
     asked->arg = arg;
     message->question = asked;
-    pthread_mutex_lock(&cycle->lock);
-    asked->next = cycle->questions;
-    asked->link = &cycle->questions;
-    if (asked->next)
-        asked->next->link = &asked->next;
-    cycle->questions = asked;
-    pthread_mutex_unlock(&cycle->lock);
     mailbox_put(&cycle->box, &message->letter);
 }
 
@@ -387,7 +374,9 @@ static void send_ops(struct cycle *cycle, const struct berth_decisions *decision
     }
     cycle->n_open = ops.n;
     cycle->n_refused = 0;
-    if (ops.n) {
+    if (!ops.n) {
+        cycle->pace_ms = cycle->options.pace_ms;
+    } else {
         at_point(cycle, "cycle-before-send");
         ledger_send_all(cycle->options.ledger, ops.at, ops.n);
         at_point(cycle, "cycle-after-send");
@@ -504,18 +493,23 @@ int cycle_start(struct cycle *cycle, struct err *err)
     return 0;
 }
 
-static void drop_letters(struct cycle *cycle)
+/* Nobody decides any more, and nobody asks in vain. */
+static void end_letters(struct cycle *cycle)
 {
     struct letter *letter = mailbox_take(&cycle->box);
 
     while (letter) {
         struct message *message = CONTAINER(letter, struct message, letter);
+        struct question *question = message->question;
 
         letter = letter->next;
         message_free(message);
+        if (!question)
+            continue;
+        question->ask.answer.code =
+            err_set(&question->ask.answer.err, -ESHUTDOWN, "the server is stopping");
+        loop_post(question->loop, give_answer, question);
     }
-    while (cycle->questions)
-        question_end(cycle->questions);
 }
 
 void cycle_close(struct cycle *cycle)
@@ -525,7 +519,7 @@ void cycle_close(struct cycle *cycle)
     mailbox_close(&cycle->box);
     if (cycle->is_running)
         pthread_join(cycle->thread, NULL);
-    drop_letters(cycle);
+    end_letters(cycle);
     berth_engine_free(cycle->engine);
     feed_free(cycle->feed);
     verdicts_unref(cycle->verdicts);

@@ -37,8 +37,8 @@ struct cycle_options {
 MUST_CHECK int cycle_open(const struct cycle_options *options, struct cycle **out, struct err *err);
 /** Starts the thread. */
 MUST_CHECK int cycle_start(struct cycle *cycle, struct err *err);
-/** Stops the thread (not amid a cycle). After ledger_close, and after the loops that asked have
- * stopped: what is not answered by then never is. */
+/** Stops the thread (not amid a cycle). After ledger_close. Questions that are not answered by then
+ * are answered -ESHUTDOWN; the loops that asked must still be there. */
 void cycle_close(struct cycle *cycle);
 
 /** From now on it decides with this fence; 0: it stops deciding. Any thread. */
@@ -66,7 +66,8 @@ struct cycle_question {
 
 /* All of it lives in the arena, until the callback returns. */
 struct cycle_answer {
-    int code;                   /* 0; -ENOENT what was asked about is not live here; -EINVAL */
+    int code;                   /* 0; -ENOENT what was asked about is not live here; -EINVAL;
+                           -ESHUTDOWN */
     struct err err;             /* with code below 0 */
     uint64_t revision;          /* of what was asked */
     struct arena arena;         /* ended by the cycle */

@@ -555,6 +555,25 @@ static void feed_task(struct feed *feed, const struct batch_event *event, struct
     add(deltas, BERTH_TASK, false, task);
 }
 
+/* Bytes that the engine asked to be kept, as hex digits (cycle_ops.c writes them). */
+static void feed_memo(const struct batch_event *event, struct arena *arena,
+                      struct feed_deltas *deltas)
+{
+    const struct row_memo *row = event->row.any;
+    struct berth_memo *memo = ARENA_NEW0(arena, struct berth_memo);
+    size_t n = event->is_deleted ? 0 : strlen(row->value) / 2;
+    unsigned char *bytes = arena_zero(arena, n + 1);
+
+    memo->name = row->name;
+    for (size_t i = 0; i < n; i++) {
+        char pair[3] = { row->value[2 * i], row->value[2 * i + 1], '\0' };
+        bytes[i] = (unsigned char)strtoul(pair, NULL, 16);
+    }
+    memo->data = bytes;
+    memo->size = n;
+    add(deltas, BERTH_MEMO, event->is_deleted, memo);
+}
+
 static void feed_event(struct feed *feed, const struct batch_event *event, struct arena *arena,
                        struct feed_deltas *deltas)
 {
@@ -562,6 +581,8 @@ static void feed_event(struct feed *feed, const struct batch_event *event, struc
         feed_queue(event, arena, deltas);
     else if (event->kind == ROW_NODE)
         feed_node(event, arena, deltas);
+    else if (event->kind == ROW_MEMO)
+        feed_memo(event, arena, deltas);
     else if (event->kind == ROW_JOB)
         feed_job_row(feed, event, arena, deltas);
     else if (event->kind == ROW_ATTEMPT)

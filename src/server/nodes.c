@@ -88,9 +88,8 @@ struct worker *nodes_speaker(struct nodes *nodes, struct http_request *request, 
 
 /* ---- messages ---- */
 
-static void read_inbox(void *arg)
+static void read_inbox(struct nodes *nodes)
 {
-    struct nodes *nodes = arg;
     struct letter *letter = mailbox_take(&nodes->inbox);
 
     while (letter) {
@@ -102,10 +101,23 @@ static void read_inbox(void *arg)
     work_flush(nodes);
 }
 
+static void on_ring(void *arg)
+{
+    struct nodes_bell *bell = arg;
+    bool is_last = atomic_fetch_sub(&bell->n_rings, 1) == 1;
+
+    if (bell->nodes)
+        read_inbox(bell->nodes);
+    else if (is_last)
+        mem_free(bell);
+}
+
 void nodes_post(struct nodes *nodes, struct nodes_letter *letter)
 {
-    if (mailbox_put(&nodes->inbox, &letter->letter))
-        loop_post(nodes->options.loop, read_inbox, nodes);
+    if (!mailbox_put(&nodes->inbox, &letter->letter))
+        return;
+    atomic_fetch_add(&nodes->bell->n_rings, 1);
+    loop_post(nodes->options.loop, on_ring, nodes->bell);
 }
 
 void nodes_at_point(const struct nodes *nodes, const char *point)
@@ -176,6 +188,8 @@ int nodes_open(const struct nodes_options *options, struct nodes **out, struct e
         nodes->options.beat_ms = BEAT_MS;
     if (!options->bookmark_ms)
         nodes->options.bookmark_ms = BOOKMARK_MS;
+    nodes->bell = NEW0(struct nodes_bell);
+    nodes->bell->nodes = nodes;
     mailbox_init(&nodes->inbox);
     fleet_init(&nodes->fleet);
     pthread_mutex_init(&nodes->lock, NULL);
@@ -191,10 +205,17 @@ void nodes_close(struct nodes *nodes)
     if (!nodes)
         return;
     nodes->is_draining = true;
-    read_inbox(nodes); /* what the loop did not come to */
+    nodes->fleet.is_fed = false; /* the ledger is closed: nothing more can be asked of it */
+    loop_stop(nodes->options.loop);
+    loop_run(nodes->options.loop); /* what was posted */
+    read_inbox(nodes);
     work_close_all(nodes);
     talk_close_all(nodes);
     logs_close_all(nodes);
+    read_inbox(nodes);
+    nodes->bell->nodes = NULL;
+    if (atomic_load(&nodes->bell->n_rings) == 0)
+        mem_free(nodes->bell);
     timer_free(nodes->bookmark);
     map_fini(&nodes->connected);
     map_fini(&nodes->logs);

@@ -32,8 +32,9 @@ struct nodes_options {
  * Adds its listener to the ledger; call before ledger_start, and before the loop runs.
  */
 MUST_CHECK int nodes_open(const struct nodes_options *options, struct nodes **out, struct err *err);
-/** Ends all streams and logs. After ledger_close, and after the loop has stopped (not closed); every
- * log was closed by its reader. */
+/** Ends all streams and logs. After ledger_close, and after its loop has stopped (not closed) and
+ * those of readers too; what was posted to the loop is run. Readers of logs get their end when
+ * their loops run what was posted. */
 void nodes_close(struct nodes *nodes);
 
 /**
@@ -84,7 +85,7 @@ struct nodes_log *nodes_log_open(struct nodes *nodes, const struct nodes_log_que
                                  const struct nodes_log_reader *reader);
 /** The bytes of the last `data` were passed on; the next may come. The reader's thread. */
 void nodes_log_drained(struct nodes_log *log);
-/** No callback comes after this. The reader's thread, or after its loop stopped. */
+/** No callback comes after this. The reader's thread; after nodes_close too. */
 void nodes_log_close(struct nodes_log *log);
 
 /* ---- numbers ---- */

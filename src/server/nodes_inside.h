@@ -27,8 +27,15 @@ struct nodes_letter {
     void (*call)(struct nodes *nodes, struct nodes_letter *letter); /* ends the letter too */
 };
 
+/* What rings at the loop: it outlives the nodes if a ring is still under way when they close. */
+struct nodes_bell {
+    struct nodes *nodes; /* NULL: closed */
+    atomic_int n_rings;
+};
+
 struct nodes {
     struct nodes_options options;
+    struct nodes_bell *bell;
     struct mailbox inbox; /* struct nodes_letter from any thread */
     struct fleet fleet;
     struct worker *dirty; /* that have lines to be written */

@@ -7,7 +7,8 @@
  * joins the first and is answered with it.
  *
  * A nodes_log has two sides. The node loop owns the members under "relay", the reader's loop
- * those under "reader"; what crosses is posted. It is freed when both are done.
+ * those under "reader"; what crosses is posted. It is freed when both are done, which may be after
+ * the nodes were closed.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -24,7 +25,7 @@ struct piece {
 };
 
 struct nodes_log {
-    struct nodes *nodes;
+    struct nodes *nodes; /* NULL: closed, when no thread of either side runs any more */
     struct nodes_log_reader reader;
     struct nodes_log *next_all, **link_all; /* nodes->all_logs */
     atomic_int n_refs;                      /* reader, relay, and each message under way */
@@ -50,15 +51,20 @@ struct nodes_log {
 
 /* ---- life ---- */
 
-static void log_free(struct nodes_log *log)
+static void unlist(struct nodes_log *log)
 {
-    struct nodes *nodes = log->nodes;
-
-    pthread_mutex_lock(&nodes->lock);
     *log->link_all = log->next_all;
     if (log->next_all)
         log->next_all->link_all = log->link_all;
-    pthread_mutex_unlock(&nodes->lock);
+}
+
+static void log_free(struct nodes_log *log)
+{
+    if (log->nodes) {
+        pthread_mutex_lock(&log->nodes->lock);
+        unlist(log);
+        pthread_mutex_unlock(&log->nodes->lock);
+    }
     mem_free(log->attempt);
     mem_free(log->node);
     mem_free(log);
@@ -81,7 +87,7 @@ static void give_piece(void *arg)
 {
     struct nodes_log *log = arg;
 
-    if (!atomic_load(&log->is_closed))
+    if (!atomic_load(&log->is_closed) && log->piece.n)
         log->reader.data(log->piece.at, log->piece.bytes, log->piece.n, log->reader.arg);
     log_unref(log);
 }
@@ -103,6 +109,8 @@ static void post_reader(struct nodes_log *log, loop_fn *fn)
 
 static void post_relay(struct nodes_log *log, struct nodes_letter *letter)
 {
+    if (!log->nodes)
+        return;
     log_ref(log);
     nodes_post(log->nodes, letter);
 }
@@ -264,7 +272,7 @@ struct nodes_log *nodes_log_open(struct nodes *nodes, const struct nodes_log_que
 /* Takes a piece that the agent sends again because it heard no answer to it. */
 static void take_again(struct nodes_log *log, struct http_request *request, uint64_t at, size_t n)
 {
-    if (at != log->sent_at || n != log->n_sent || !http_is_closed(log->post)) {
+    if (at != log->sent_at || n != log->n_sent) {
         nodes_refuse(request, PROBLEM_CONFLICT, "a piece of this log is under way");
         return;
     }
@@ -349,7 +357,14 @@ void logs_lose(struct nodes *nodes, struct worker *worker)
 void logs_close_all(struct nodes *nodes)
 {
     while (nodes->all_logs) {
-        answer_posts(nodes->all_logs, 410);
-        log_free(nodes->all_logs);
+        struct nodes_log *log = nodes->all_logs;
+
+        log_ref(log);
+        log->piece.n = 0; /* its bytes go with the request */
+        answer_posts(log, 410);
+        finish(log, NODES_LOG_NO_AGENT);
+        unlist(log);
+        log->nodes = NULL;
+        log_unref(log);
     }
 }

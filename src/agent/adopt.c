@@ -1,0 +1,204 @@
+/*
+ * Adopt: what an earlier agent left in the data folder, taken over from the folders alone.
+ *
+ * A folder of another boot is over. One that never came to its start is begun again; one whose start
+ * was called and left no trace of a monitor is ended, for nobody can tell whether it ran.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/inside.h"
+#include "base/file.h"
+#include "base/log.h"
+
+enum { SPEC_MAX_BYTES = CLIENT_LINE_MAX_BYTES, NOTE_MAX_BYTES = 4096 };
+
+static bool has_file(const char *folder, const char *file)
+{
+    CLEANUP(freep) char *path = text_format("%s/%s", folder, file);
+
+    return access(path, F_OK) == 0;
+}
+
+/* What is no attempt of ours, or cannot be read: ended and removed. */
+static int discard(struct agent *agent, const char *folder, const char *why, struct err *err)
+{
+    log_warn("a folder that is no attempt is removed", "folder", folder, "why", why, NULL);
+    if (runtime_clean(agent->runtime, folder, err) < 0)
+        return err->code;
+    return runtime_forget(agent->runtime, folder, err);
+}
+
+/* Ended by the machine's restart: the server knows by the boot id. Only its log is kept. */
+static int shelve(struct agent *agent, const char *id, const char *folder, struct err *err)
+{
+    CLEANUP(freep) char *to = text_format("%s/%s", agent->ended_dir, id);
+
+    log_info("ended by the restart of the machine", "attempt", id, NULL);
+    if (runtime_clean(agent->runtime, folder, err) < 0)
+        return err->code;
+    if (rename(folder, to) < 0)
+        return runtime_forget(agent->runtime, folder, err);
+    shelf_put(agent->shelf, id, clock_wall_ms(agent->clock), shelf_folder_bytes(to));
+    return 0;
+}
+
+/* The stop that an earlier agent noted stands. */
+static void restore_stop(struct attempt *attempt)
+{
+    CLEANUP(freep) char *path = text_format("%s/stop", attempt->folder);
+    CLEANUP(str_fini) struct str text = { 0 };
+    struct err err = { 0 };
+    int cause;
+
+    if (file_read(AT_FDCWD, path, NOTE_MAX_BYTES, &text, &err) < 0)
+        return;
+    cause = states_find(str_text(&text), cause_words, CAUSE_COUNT);
+    if (cause > CAUSE_NONE)
+        attempt_happens(attempt, &(struct life_news){ .event = LIFE_STOP,
+                                                      .cause = (enum cause)cause,
+                                                      .grace_ms = attempt->order.grace_ms });
+}
+
+static void begin(struct attempt *attempt, enum life_begin how)
+{
+    unsigned deeds = life_begin(&attempt->life, how);
+
+    attempt->life.is_silent = has_file(attempt->folder, "orphan");
+    attempt_do(attempt, deeds);
+}
+
+static void begin_over(struct attempt *attempt, const struct life_news *news)
+{
+    begin(attempt, LIFE_FOUND_OVER);
+    restore_stop(attempt);
+    attempt_happens(attempt, news);
+}
+
+static void take_over(struct attempt *attempt, const struct inspection *found);
+
+static void begin_running(struct attempt *attempt, bool is_second_look)
+{
+    struct err err = { 0 };
+    struct inspection again = { .state = FOLDER_GONE };
+
+    if (watch_open(attempt->agent->runtime, attempt->folder, &attempt->watch, &err) == 0) {
+        begin(attempt, LIFE_FOUND_RUNNING);
+        attempt_listen(attempt);
+        restore_stop(attempt);
+        return;
+    }
+    /* It ended between two looks: its record tells. */
+    err = (struct err){ 0 };
+    if (is_second_look ||
+        runtime_inspect(attempt->agent->runtime, attempt->folder, &again, &err) < 0)
+        begin_over(attempt, &(struct life_news){ .event = LIFE_LOST });
+    else if (again.state == FOLDER_RUNNING)
+        begin_running(attempt, true);
+    else
+        take_over(attempt, &again);
+}
+
+static void take_over(struct attempt *attempt, const struct inspection *found)
+{
+    struct exit_record unknown = {
+        .text = "the agent died while it was starting: whether it ran is not known"
+    };
+
+    switch (found->state) {
+    case FOLDER_FRESH:
+        if (has_file(attempt->folder, "starting"))
+            begin_over(attempt, &(struct life_news){ .event = LIFE_EXITED, .exit = &unknown });
+        else
+            begin(attempt, LIFE_FOUND_FRESH);
+        break;
+    case FOLDER_RUNNING:
+        begin_running(attempt, false);
+        break;
+    case FOLDER_ENDED:
+        attempt_take_exit(attempt, &found->exit);
+        begin_over(attempt, &(struct life_news){ .event = LIFE_EXITED, .exit = &found->exit });
+        break;
+    case FOLDER_ORPHANED:
+    case FOLDER_GONE:
+        begin_over(attempt, &(struct life_news){ .event = LIFE_LOST });
+        break;
+    }
+}
+
+/* Reads what was delivered. Returns NULL, and why, if that is no start of this id. */
+static json_t *read_line(const char *folder, const char *id, struct err *err)
+{
+    CLEANUP(freep) char *path = text_format("%s/spec", folder);
+    CLEANUP(str_fini) struct str text = { 0 };
+    char expected[ORDER_ID_SIZE];
+    const char *name;
+    json_t *line;
+
+    if (file_read(AT_FDCWD, path, SPEC_MAX_BYTES, &text, err) < 0)
+        return NULL;
+    line = json_loadb(str_text(&text), text.len, 0, NULL);
+    name = json_string_value(json_object_get(line, "attempt"));
+    if (name && order_id(name, expected, err) == 0 && text_eq(expected, id))
+        return line;
+    if (!err->code)
+        err_set(err, -EINVAL, "%s is not the start of %s", path, id);
+    json_decref(line);
+    return NULL;
+}
+
+static int adopt_one(struct agent *agent, const char *id, struct err *err)
+{
+    CLEANUP(freep) char *folder = text_format("%s/%s", agent->attempts_dir, id);
+    struct err why = { 0 };
+    struct inspection found;
+    struct attempt *attempt;
+    json_t *line = read_line(folder, id, &why);
+    int r;
+
+    if (!line)
+        return discard(agent, folder, why.text, err);
+    r = runtime_inspect(agent->runtime, folder, &found, &why);
+    if (r < 0 || found.is_other_boot) {
+        json_decref(line);
+        return r < 0 ? discard(agent, folder, why.text, err) : shelve(agent, id, folder, err);
+    }
+    attempt = attempt_new(agent, json_string_value(json_object_get(line, "attempt")), id);
+    order_read(json_object_get(line, "spec"), id, folder, &agent->rules, &attempt->order);
+    json_decref(line);
+    log_info("adopted", "attempt", attempt->name, NULL);
+    take_over(attempt, &found);
+    return 0;
+}
+
+static bool is_known(void *ctx, const char *id)
+{
+    const struct agent *agent = ctx;
+    CLEANUP(freep) char *folder = text_format("%s/%s", agent->attempts_dir, id);
+
+    return access(folder, F_OK) == 0;
+}
+
+int adopt_all(struct agent *agent, struct err *err)
+{
+    DIR *dir;
+    int r;
+
+    r = runtime_sweep(agent->runtime, is_known, agent, err);
+    if (r < 0)
+        return err_wrap(err, "end what has this node's name and no folder");
+    if (r > 0)
+        log_warn("what had this node's name and no folder was ended", "count", log_int(r), NULL);
+    dir = opendir(agent->attempts_dir);
+    if (!dir)
+        return err_sys(err, -errno, "open %s", agent->attempts_dir);
+    r = 0;
+    for (struct dirent *entry; r >= 0 && (entry = readdir(dir));)
+        if (entry->d_name[0] != '.')
+            r = adopt_one(agent, entry->d_name, err);
+    closedir(dir);
+    return r;
+}

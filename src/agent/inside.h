@@ -1,0 +1,197 @@
+/* Inside of the agent: what its files share. All of it belongs to the thread of agent_run. */
+#ifndef AGENT_INSIDE_H
+#define AGENT_INSIDE_H
+
+#include <stdatomic.h>
+
+#include "agent/agent.h"
+#include "agent/identity.h"
+#include "agent/life.h"
+#include "agent/order.h"
+#include "agent/relay.h"
+#include "agent/shelf.h"
+#include "agent/stop.h"
+#include "agent/wire.h"
+#include "base/map.h"
+#include "base/name.h"
+#include "base/pool.h"
+#include "base/vec.h"
+
+enum alarm { ALARM_START, ALARM_LIMIT, ALARM_GRACE, ALARM_CLEAN, ALARM_COUNT };
+
+enum said { SAID_NOTHING, SAID_START, SAID_END };
+
+/* One attempt on this node. */
+struct attempt {
+    struct agent *agent;
+    char name[NAME_ATTEMPT_SIZE];
+    char id[ORDER_ID_SIZE];
+    char *folder;
+    char *line; /* as delivered, until it is stored */
+    struct order order;
+    struct life life;
+
+    /* of the work on a thread of a pool; there is at most one, and it owns these until it is done */
+    struct {
+        bool is_stored;
+        int r;
+        enum detail detail;
+        struct err err;
+        struct wire_timings timings;
+        struct watch *watch; /* to be freed */
+        int64_t folder_bytes;
+    } work;
+    atomic_bool is_cancelled;
+
+    struct watch *watch;
+    struct fdwatch *watching;
+    struct timer *timer;
+    int64_t alarms[ALARM_COUNT]; /* boot ms; 0 not set */
+
+    struct attempt *next_in_queue;
+    bool is_queued, has_turn;
+    bool wants_ack;  /* in agent->acks */
+    bool wants_word; /* in agent->words */
+    bool says_start; /* its running was not taken yet */
+    enum said said;  /* under way */
+
+    struct wire_timings timings;
+    int64_t received_us, asked_us, ready_us, called_us; /* boot; of phases */
+    int64_t started_ms, started_boot_ms, ended_ms;
+    int64_t peak_memory_bytes, cpu_us;
+};
+
+struct sent {
+    char name[NAME_ATTEMPT_SIZE];
+};
+
+/* Attempts by name: each may be gone when its turn comes. */
+struct sents {
+    VEC_OF(struct sent);
+};
+
+enum link_state { LINK_DOWN, LINK_REGISTERING, LINK_UP };
+
+struct agent {
+    /* options, copied */
+    char *node, *data_dir, *attempts_dir, *ended_dir, *version, *register_offers, *register_labels,
+        *register_taints;
+    struct order_rules rules;
+    int64_t start_timeout_ms, stop_budget_ms;
+    unsigned turns_max;
+    bool takes_signals;
+    const struct clock *clock;
+    void (*on_ready)(void *arg, const char *node, const struct machine *machine);
+    void *ready_arg;
+
+    struct machine machine;
+    struct runtime *runtime;
+    struct loop *loop;
+    struct pool *makers;  /* prepare: may take long */
+    struct pool *helpers; /* clean, logs, files: never long */
+    struct client *client;
+    int lock_fd;
+    struct fdwatch *signals[3];
+
+    /* attempts */
+    struct map attempts; /* by name */
+    struct attempt *queue, **queue_end;
+    unsigned n_turns;
+    bool is_giving_turns;
+
+    /* the link to the server; link.c, mail.c */
+    enum link_state link;
+    struct identity identity;
+    int64_t generation, ttl_ms, beat_ms, asked_ms; /* asked: when the message under way was sent */
+    int64_t lease_until_ms;                        /* no start after this; boot */
+    bool was_registered;
+    struct client_ticket *registering, *beating, *having, *working, *acking, *wording, *leaving;
+    struct timer *register_timer, *beat_timer, *work_timer, *mail_timer;
+    int64_t register_pause_ms, work_pause_ms, mail_pause_ms;
+    VEC_OF(struct attempt *) acks, words; /* to be sent; NULL: it is gone */
+    struct sents acks_sent, words_sent;
+
+    struct relay *relay;
+    struct shelf *shelf;
+    struct stopping stopping;
+    int result; /* of agent_run */
+    struct err why;
+};
+
+static inline int64_t now_ms(const struct agent *agent)
+{
+    return clock_boot_ms(agent->clock);
+}
+
+static inline int64_t now_us(const struct agent *agent)
+{
+    return clock_boot_us(agent->clock);
+}
+
+/* ---- attempts.c ---- */
+
+struct attempt *attempt_find(struct agent *agent, const char *name);
+/** The names of all at this moment; VEC_FINI it. */
+struct sents attempts_names(struct agent *agent);
+/** Takes a delivered start. Takes line. */
+void attempt_deliver(struct agent *agent, const char *name, const json_t *spec, char *line);
+/** Lets something happen to it, and does what that asks for. It may be gone afterwards. */
+void attempt_happens(struct attempt *attempt, const struct life_news *news);
+void attempt_on(struct attempt *attempt, enum life_event event);
+/** A new one, in no step yet. */
+struct attempt *attempt_new(struct agent *agent, const char *name, const char *id);
+/** Does deeds of life_begin. */
+void attempt_do(struct attempt *attempt, unsigned deeds);
+/** Listens to the monitor: attempt->watch was made. */
+void attempt_listen(struct attempt *attempt);
+/** Keeps what an exit record says for the report. */
+void attempt_take_exit(struct attempt *attempt, const struct exit_record *exit);
+void attempt_free(struct attempt *attempt);
+/** Lets as many start as may. */
+void attempts_give_turns(struct agent *agent);
+
+/* ---- works.c: what blocks ---- */
+
+/** Stores and prepares on a thread: LIFE_STORED, then LIFE_PREPARED or LIFE_PREPARE_FAILED. */
+void work_prepare(struct attempt *attempt);
+/** Cleans on a thread: LIFE_CLEANED or LIFE_CLEAN_FAILED. */
+void work_clean(struct attempt *attempt);
+/** Removes the folder at that path with all in it, on a thread. Takes path. */
+void work_forget(struct agent *agent, char *path);
+/** Writes a small file into the attempt's folder; what fails is logged. */
+void attempt_note(struct attempt *attempt, const char *file, const char *text);
+
+/* ---- adopt.c ---- */
+
+/** Takes over what lies in the data folder. */
+MUST_CHECK int adopt_all(struct agent *agent, struct err *err);
+
+/* ---- link.c ---- */
+
+/** Registers (again). */
+void link_register(struct agent *agent);
+/** Tells the server that the agent takes no new work. */
+void link_leave(struct agent *agent);
+void link_open(struct agent *agent);
+void link_close(struct agent *agent);
+
+/* ---- mail.c: acks and reports, in batches ---- */
+
+void mail_ack(struct attempt *attempt);
+void mail_word(struct attempt *attempt);
+/** The attempt is gone. */
+void mail_forget(struct attempt *attempt);
+/** Sends what waits; after a registration, with all that was asked and not answered. */
+void mail_flush(struct agent *agent);
+void mail_ask_again(struct agent *agent);
+/** Forgets what is under way: the link is down. */
+void mail_cut(struct agent *agent);
+/** A pause that doubles. */
+int64_t next_pause(int64_t *pause_ms);
+
+/* ---- stop.c ---- */
+
+/** Something ended: the stop may be over. */
+void stop_check(struct agent *agent);
+
+#endif

@@ -1,0 +1,519 @@
+/*
+ * Link: registering, beats, and the stream of work. What the server must hear before anything else is
+ * the registration; its generation goes into all that follows, and an answer that says it is old
+ * leads back to it.
+ *
+ * The lease counts from when a message was sent that was answered, for the server counts from when it
+ * came: so it never holds longer here than there.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "agent/inside.h"
+#include "base/log.h"
+
+enum {
+    HAVE_MAX = 200,         /* more than these go ahead of the stream */
+    STREAM_IDLE_MS = 25000, /* a bookmark comes every 10 s */
+    WORK_PAUSE_MS = 100,
+};
+
+static bool is_ok(int r, const struct client_answer *answer)
+{
+    return r == 0 && answer->status == 200;
+}
+
+static struct client_ticket *post(struct agent *agent, const char *path, struct str *body,
+                                  int64_t timeout_ms, client_done_fn *done)
+{
+    struct client_request request = { .method = "POST",
+                                      .path = path,
+                                      .body = str_text(body),
+                                      .n_body = body->len,
+                                      .timeout_ms = timeout_ms,
+                                      .is_repeatable = true };
+
+    return client_send(agent->client, &request, done, agent);
+}
+
+static void add_attempts(struct agent *agent, struct str *body)
+{
+    const char *between = "";
+
+    str_add(body, ",\"attempts\":[");
+    MAP_EACH (entry, &agent->attempts) {
+        struct attempt *attempt = entry->value;
+        if (!life_is_listed(&attempt->life))
+            continue;
+        str_add(body, between);
+        wire_text(body, attempt->name);
+        between = ",";
+    }
+    str_add_char(body, ']');
+}
+
+/* ---- What the server says it is ---- */
+
+static void note_revision(struct agent *agent, int64_t revision)
+{
+    struct err err = { 0 };
+
+    if (revision <= agent->identity.revision)
+        return;
+    agent->identity.revision = revision;
+    if (identity_write(agent->data_dir, &agent->identity, &err) < 0)
+        log_warn("cannot remember the server", "why", err.text, NULL);
+}
+
+static void extend_lease(struct agent *agent, int64_t sent_ms)
+{
+    int64_t term = sent_ms + agent->ttl_ms * 6 / 10, kill = sent_ms + agent->ttl_ms * 8 / 10;
+
+    agent->lease_until_ms = term;
+    runtime_lease(agent->runtime, term, kill);
+    attempts_give_turns(agent);
+}
+
+/* ---- The stream of work ---- */
+
+static void on_start(struct agent *agent, const char *name, const json_t *line, const char *text,
+                     size_t n)
+{
+    if (attempt_find(agent, name) || agent->stopping.stage != STOP_NOT)
+        return; /* it is here already, or it is left to other nodes */
+    attempt_deliver(agent, name, json_object_get(line, "spec"), mem_copy(text, n));
+}
+
+static void on_stop(struct attempt *attempt, const json_t *line)
+{
+    int cause =
+        states_find(json_string_value(json_object_get(line, "cause")), cause_words, CAUSE_COUNT);
+    struct life_news news = { .event = LIFE_STOP,
+                              .cause = cause > CAUSE_NONE ? (enum cause)cause : CAUSE_CANCELLED,
+                              .grace_ms = json_integer_value(json_object_get(line, "graceMs")) };
+
+    attempt_happens(attempt, &news);
+}
+
+static void on_open(struct agent *agent, const char *name, const json_t *line)
+{
+    struct relay_request request = {
+        .sid = json_string_value(json_object_get(line, "sid")),
+        .attempt = name,
+        .at = (uint64_t)json_integer_value(json_object_get(line, "at")),
+        .limit = (uint64_t)json_integer_value(json_object_get(line, "limit")),
+        .is_follow = json_is_true(json_object_get(line, "follow")),
+    };
+
+    if (request.sid)
+        relay_open_stream(agent->relay, &request);
+}
+
+static void take_line(struct agent *agent, const json_t *line, const char *text, size_t n)
+{
+    const char *what = json_string_value(json_object_get(line, "do"));
+    const char *name = json_string_value(json_object_get(line, "attempt"));
+    struct attempt *attempt = name ? attempt_find(agent, name) : NULL;
+
+    if (text_eq(what, "bookmark"))
+        note_revision(agent, json_integer_value(json_object_get(line, "revision")));
+    else if (text_eq(what, "start") && name)
+        on_start(agent, name, line, text, n);
+    else if (text_eq(what, "stop") && attempt)
+        on_stop(attempt, line);
+    else if (text_eq(what, "drop") && attempt)
+        attempt_on(attempt, LIFE_DROP);
+    else if (text_eq(what, "open") && name)
+        on_open(agent, name, line);
+    else if (text_eq(what, "close"))
+        relay_close_stream(agent->relay, json_string_value(json_object_get(line, "sid")));
+    else
+        log_debug("a line that means nothing here", "line", text, NULL);
+}
+
+static void on_line(void *arg, const char *text, size_t n)
+{
+    struct agent *agent = arg;
+    json_t *line;
+
+    if (!text) {
+        agent->work_pause_ms = 0;
+        return;
+    }
+    line = json_loadb(text, n, 0, NULL);
+    if (!line)
+        log_warn("the server sent a line that is no JSON", NULL);
+    take_line(agent, line, text, n);
+    json_decref(line);
+}
+
+static void on_work_end(void *arg, int r, const struct client_answer *answer, const struct err *err)
+{
+    struct agent *agent = arg;
+
+    agent->working = NULL;
+    relay_close_all(agent->relay);
+    if (r == 0 && (answer->status == 409 || answer->status == 404)) {
+        link_register(agent);
+        return;
+    }
+    log_debug("the stream of work ended", "why", r < 0 ? err->text : "by the server", "status",
+              log_int(answer->status), NULL);
+    timer_set(agent->work_timer, next_pause(&agent->work_pause_ms));
+}
+
+static void listen_to_work(struct agent *agent, bool with_have)
+{
+    CLEANUP(str_fini) struct str path = { 0 };
+    struct client_request request = { .method = "GET",
+                                      .accept = "application/x-ndjson",
+                                      .idle_ms = STREAM_IDLE_MS };
+    const char *between = "&have=";
+
+    str_add(&path, "/v1/worker/work?node=");
+    client_escape(agent->node, &path);
+    str_addf(&path, "&generation=%" PRId64, agent->generation);
+    if (with_have)
+        MAP_EACH (entry, &agent->attempts) {
+            struct attempt *attempt = entry->value;
+            if (!life_is_listed(&attempt->life))
+                continue;
+            str_add(&path, between);
+            client_escape(attempt->name, &path);
+            between = ",";
+        }
+    request.path = str_text(&path);
+    agent->working = client_listen(agent->client, &request, on_line, on_work_end, agent);
+}
+
+static void on_have(void *arg, int r, const struct client_answer *answer, const struct err *err)
+{
+    struct agent *agent = arg;
+
+    (void)err;
+    agent->having = NULL;
+    if (is_ok(r, answer) || (r == 0 && answer->status == 204))
+        listen_to_work(agent, false);
+    else if (r == 0 && answer->status == 409)
+        link_register(agent);
+    else
+        timer_set(agent->work_timer, next_pause(&agent->work_pause_ms));
+}
+
+static void open_work(void *arg)
+{
+    struct agent *agent = arg;
+    CLEANUP(str_fini) struct str body = { 0 };
+
+    if (agent->link != LINK_UP || agent->working || agent->having)
+        return;
+    if (agent->attempts.n <= HAVE_MAX) {
+        listen_to_work(agent, true);
+        return;
+    }
+    wire_frame(&body, agent->node, agent->generation);
+    add_attempts(agent, &body);
+    str_add_char(&body, '}');
+    agent->having = post(agent, "/v1/worker/have", &body, 0, on_have);
+}
+
+/* ---- Beats ---- */
+
+static void on_beat(void *arg, int r, const struct client_answer *answer, const struct err *err)
+{
+    struct agent *agent = arg;
+    json_t *object;
+
+    agent->beating = NULL;
+    if (r == 0 && (answer->status == 409 || answer->status == 404)) {
+        link_register(agent);
+        return;
+    }
+    if (!is_ok(r, answer)) {
+        log_debug("a beat was not answered", "why", r < 0 ? err->text : "by its status", "status",
+                  log_int(answer->status), NULL);
+        timer_set(agent->beat_timer, agent->beat_ms / 10);
+        return;
+    }
+    extend_lease(agent, agent->asked_ms);
+    object = json_loadb(str_text(&answer->body), answer->body.len, 0, NULL);
+    note_revision(agent, json_integer_value(json_object_get(object, "revision")));
+    json_decref(object);
+    shelf_trim(agent->shelf, clock_wall_ms(agent->clock));
+    timer_set(agent->beat_timer, agent->asked_ms + agent->beat_ms - now_ms(agent));
+}
+
+static void beat(void *arg)
+{
+    struct agent *agent = arg;
+    CLEANUP(str_fini) struct str body = { 0 };
+
+    if (agent->link != LINK_UP || agent->beating)
+        return;
+    wire_frame(&body, agent->node, agent->generation);
+    str_add_char(&body, '}');
+    agent->asked_ms = now_ms(agent);
+    agent->beating = post(agent, "/v1/worker/beat", &body, agent->beat_ms / 2, on_beat);
+}
+
+/* ---- Registering ---- */
+
+static void say_finding(void *ctx, const char *key, const char *value, const char *message)
+{
+    struct str *out = ctx;
+    CLEANUP(freep)
+    char *text = message ? text_format("%s: %s: %s", key, value, message)
+                         : text_format("%s: %s", key, value);
+
+    if (out->len && out->data[out->len - 1] != '[')
+        str_add_char(out, ',');
+    wire_text(out, text);
+}
+
+static void add_runtimes(const struct machine *machine, struct str *body)
+{
+    const char *between = "";
+
+    str_add(body, ",\"runtimes\":{");
+    for (int i = 0; i < RUNTIME_KIND_COUNT; i++) {
+        if (!machine->runtimes[i].is_usable)
+            continue;
+        str_add(body, between);
+        wire_text(body, runtime_kind_words[i]);
+        str_add_char(body, ':');
+        wire_text(body, machine->runtimes[i].version);
+        between = ",";
+    }
+    str_add_char(body, '}');
+}
+
+static void add_info(struct agent *agent, struct str *body)
+{
+    const struct machine *machine = &agent->machine;
+    const char *between = "";
+
+    str_add(body, ",\"info\":{\"cgroup\":");
+    wire_text(body, cgroup_layout_words[machine->cgroup_layout]);
+    add_runtimes(machine, body);
+    str_add(body, ",\"findings\":[");
+    machine_findings(machine, say_finding, body);
+    str_add(body, "],\"orphans\":[");
+    MAP_EACH (entry, &agent->attempts) {
+        struct attempt *attempt = entry->value;
+        if (!attempt->life.is_silent || attempt->life.is_dropped)
+            continue;
+        str_add(body, between);
+        wire_text(body, attempt->name);
+        between = ",";
+    }
+    str_add(body, "]}");
+}
+
+static void add_registration(struct agent *agent, struct str *body)
+{
+    str_add(body, "{\"node\":");
+    wire_text(body, agent->node);
+    str_add(body, ",\"bootId\":");
+    wire_text(body, agent->machine.boot_id);
+    str_add(body, ",\"incarnation\":");
+    wire_text(body, agent->identity.incarnation);
+    str_addf(body, ",\"revisionSeen\":%" PRId64 ",\"version\":", agent->identity.revision);
+    wire_text(body, agent->version);
+    str_addf(body, ",\"offers\":%s,\"labels\":%s,\"taints\":%s", agent->register_offers,
+             agent->register_labels, agent->register_taints);
+    add_info(agent, body);
+    add_attempts(agent, body);
+    str_add_char(body, '}');
+}
+
+/* All that we hold came from another life of the ledger: it is kept, and is nobody's. */
+static void orphan_all(struct agent *agent)
+{
+    struct sents names = attempts_names(agent);
+
+    VEC_EACH (sent, &names) {
+        struct attempt *attempt = attempt_find(agent, sent->name);
+        if (!attempt)
+            continue;
+        log_warn("an orphan: the server is not the one that gave it", "attempt", sent->name, NULL);
+        attempt_note(attempt, "orphan", "");
+        attempt_on(attempt, LIFE_ORPHANED);
+    }
+    VEC_FINI(&names);
+}
+
+static void end_listed(struct agent *agent, const json_t *end)
+{
+    for (size_t i = 0; i < json_array_size(end); i++) {
+        const json_t *one = json_array_get(end, i);
+        const char *name = json_string_value(json_object_get(one, "attempt"));
+        struct attempt *attempt = name ? attempt_find(agent, name) : NULL;
+
+        if (!attempt)
+            continue;
+        log_info("the server does not want it any more", "attempt", name, NULL);
+        attempt_on(attempt, LIFE_DROP);
+    }
+}
+
+static void take_registration(struct agent *agent, const json_t *object)
+{
+    const char *incarnation = json_string_value(json_object_get(object, "incarnation"));
+    int64_t revision = json_integer_value(json_object_get(object, "revision"));
+
+    agent->generation = json_integer_value(json_object_get(object, "generation"));
+    agent->ttl_ms = json_integer_value(json_object_get(object, "ttlMs"));
+    agent->beat_ms = json_integer_value(json_object_get(object, "beatMs"));
+    agent->link = LINK_UP;
+    agent->register_pause_ms = agent->work_pause_ms = agent->mail_pause_ms = 0;
+    if (json_is_true(json_object_get(object, "otherLife")))
+        orphan_all(agent);
+    if (!text_eq(incarnation, agent->identity.incarnation) ||
+        json_is_true(json_object_get(object, "otherLife"))) {
+        agent->identity.revision = -1; /* another count: it begins anew */
+        snprintf(agent->identity.incarnation, sizeof(agent->identity.incarnation), "%s",
+                 incarnation ? incarnation : "");
+    }
+    note_revision(agent, revision);
+    extend_lease(agent, agent->asked_ms);
+    end_listed(agent, json_object_get(object, "end"));
+    timer_set(agent->beat_timer, agent->beat_ms);
+    log_info("registered", "node", agent->node, "server", client_address(agent->client),
+             "generation", log_int(agent->generation), NULL);
+}
+
+/* A first registration that is refused will be refused again: the operator must hear of it. */
+static bool is_fatal(struct agent *agent, const struct client_answer *answer)
+{
+    struct problem problem = { 0 };
+    int status = answer->status;
+
+    if (agent->was_registered || status < 400 || status >= 500 || status == 404 || status == 408 ||
+        status == 409 || status == 429)
+        return false;
+    client_answer_problem(answer, &problem);
+    agent->result = err_set(&agent->why, status == 401 || status == 403 ? -EACCES : -EINVAL,
+                            "%s does not register this node: %s", client_address(agent->client),
+                            problem.detail);
+    loop_stop(agent->loop);
+    return true;
+}
+
+static void on_registered(void *arg, int r, const struct client_answer *answer,
+                          const struct err *err)
+{
+    struct agent *agent = arg;
+    json_t *object;
+
+    agent->registering = NULL;
+    if (r == 0 && is_fatal(agent, answer))
+        return;
+    object =
+        is_ok(r, answer) ? json_loadb(str_text(&answer->body), answer->body.len, 0, NULL) : NULL;
+    if (json_integer_value(json_object_get(object, "generation")) < 1 ||
+        json_integer_value(json_object_get(object, "ttlMs")) < 1 ||
+        json_integer_value(json_object_get(object, "beatMs")) < 1) {
+        int64_t pause = next_pause(&agent->register_pause_ms);
+        json_decref(object);
+        agent->link = LINK_DOWN;
+        log_warn("cannot register", "server", client_address(agent->client), "why",
+                 r < 0 ? err->text : str_text(&answer->body), "againMs", log_int(pause), NULL);
+        timer_set(agent->register_timer, pause);
+        return;
+    }
+    take_registration(agent, object);
+    json_decref(object);
+    open_work(agent);
+    mail_ask_again(agent);
+    if (!agent->was_registered && agent->on_ready)
+        agent->on_ready(agent->ready_arg, agent->node, &agent->machine);
+    agent->was_registered = true;
+    if (agent->stopping.stage != STOP_NOT)
+        link_leave(agent);
+}
+
+/* What is under way speaks of an old generation. */
+static void cut(struct agent *agent)
+{
+    client_cancel(TAKE(agent->beating));
+    client_cancel(TAKE(agent->having));
+    if (agent->working) {
+        client_cancel(TAKE(agent->working));
+        relay_close_all(agent->relay);
+    }
+    mail_cut(agent);
+    timer_unset(agent->beat_timer);
+    timer_unset(agent->work_timer);
+    timer_unset(agent->register_timer);
+}
+
+static void send_registration(void *arg)
+{
+    struct agent *agent = arg;
+    CLEANUP(str_fini) struct str body = { 0 };
+
+    if (agent->registering)
+        return;
+    cut(agent);
+    agent->link = LINK_REGISTERING;
+    agent->asked_ms = now_ms(agent);
+    add_registration(agent, &body);
+    agent->registering = post(agent, "/v1/worker/register", &body, 0, on_registered);
+}
+
+void link_register(struct agent *agent)
+{
+    agent->link = LINK_DOWN;
+    /* Not at once: two agents of one name would chase each other without a breath. */
+    if (!agent->registering)
+        timer_set(agent->register_timer,
+                  agent->was_registered ? next_pause(&agent->register_pause_ms) : 0);
+}
+
+/* ---- Leaving ---- */
+
+static void on_left(void *arg, int r, const struct client_answer *answer, const struct err *err)
+{
+    struct agent *agent = arg;
+
+    (void)err;
+    agent->leaving = NULL;
+    if (r == 0 && answer->status == 409)
+        log_debug("the node was registered anew while it left", NULL);
+    stop_check(agent);
+}
+
+void link_leave(struct agent *agent)
+{
+    CLEANUP(str_fini) struct str body = { 0 };
+
+    if (agent->link != LINK_UP || agent->leaving)
+        return;
+    wire_frame(&body, agent->node, agent->generation);
+    str_add_char(&body, '}');
+    agent->leaving = post(agent, "/v1/worker/leave", &body, 0, on_left);
+}
+
+/* ---- Life ---- */
+
+static void on_mail_timer(void *arg)
+{
+    mail_flush(arg);
+}
+
+void link_open(struct agent *agent)
+{
+    agent->register_timer = timer_new(agent->loop, send_registration, agent);
+    agent->beat_timer = timer_new(agent->loop, beat, agent);
+    agent->work_timer = timer_new(agent->loop, open_work, agent);
+    agent->mail_timer = timer_new(agent->loop, on_mail_timer, agent);
+}
+
+void link_close(struct agent *agent)
+{
+    timer_free(agent->register_timer);
+    timer_free(agent->beat_timer);
+    timer_free(agent->work_timer);
+    timer_free(agent->mail_timer);
+}

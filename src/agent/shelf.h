@@ -1,0 +1,32 @@
+/*
+ * Shelf: the folders of ended attempts, with their logs, kept until they are too old or too many.
+ * Owned by one thread; removing is done by the pool.
+ */
+#ifndef AGENT_SHELF_H
+#define AGENT_SHELF_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/pool.h"
+
+struct shelf;
+
+/**
+ * Opens the shelf and looks what is on it. Blocking.
+ *
+ * @dir   the folder of folders; must exist, and outlive nothing: copied
+ * Returns 0; a negative errno when it cannot be read
+ */
+MUST_CHECK int shelf_open(const char *dir, int64_t keep_ms, int64_t keep_bytes, struct pool *pool,
+                          struct shelf **out, struct err *err);
+void shelf_close(struct shelf *shelf);
+/** A folder was put there, at that time (wall ms) with so many bytes; removes what is too much. */
+void shelf_put(struct shelf *shelf, const char *name, int64_t ended_ms, int64_t bytes);
+/** Removes what is too old by now. */
+void shelf_trim(struct shelf *shelf, int64_t now_wall_ms);
+/** What a folder takes on disk, with all in it, one level deep. */
+int64_t shelf_folder_bytes(const char *path);
+int64_t shelf_bytes(const struct shelf *shelf);
+
+#endif

@@ -1,0 +1,453 @@
+/* The whole agent against a server that can misbehave, with containers of the runtime `process`. */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent/fake.h"
+#include "base/test.h"
+
+static struct fake fake;
+
+#define SHELL(script) "{\"runtime\":\"process\",\"command\":[\"/bin/sh\",\"-c\",\"" script "\"]}"
+#define SHELL_AND(script, more)                                                                    \
+    "{\"runtime\":\"process\",\"command\":[\"/bin/sh\",\"-c\",\"" script "\"]," more "}"
+#define TRUE_SPEC "{\"runtime\":\"process\",\"command\":[\"/bin/true\"]}"
+#define SLEEP     "{\"runtime\":\"process\",\"command\":[\"/bin/sleep\",\"1000\"]}"
+
+static void begin(void)
+{
+    fake_begin(&fake);
+}
+
+static void begin_with_agent(void)
+{
+    begin();
+    fake_spawn(&fake, NULL);
+    fake_wait(&fake, fake_has_stream, "the stream of work");
+}
+
+/* Ends the agent by TERM and checks that it went in peace. */
+static void end(void)
+{
+    int status = fake_finish(&fake, SIGTERM);
+
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    fake_end(&fake);
+}
+
+static const struct {
+    const char *name, *spec;
+    enum cause cause;
+    enum detail detail;
+    int code, signal;
+    bool has_started;
+    const char *message; /* a part of it */
+} ends[] = {
+    { "true", TRUE_SPEC, CAUSE_COMPLETED, DETAIL_NONE, 0, 0, true, "" },
+    { "a code", SHELL("exit 3"), CAUSE_COMPLETED, DETAIL_NONE, 3, 0, true, "" },
+    { "a signal", SHELL("kill -9 $$"), CAUSE_COMPLETED, DETAIL_NONE, 0, 9, true, "" },
+    { "the limit", SHELL_AND("sleep 1000", "\"limitMs\":100,\"graceMs\":1000"), CAUSE_LIMIT_REACHED,
+      DETAIL_NONE, 0, 15, true, "" },
+    { "the limit, and TERM is ignored",
+      SHELL_AND("trap '' TERM; while :; do sleep 1; done", "\"limitMs\":300,\"graceMs\":100"),
+      CAUSE_LIMIT_REACHED, DETAIL_NONE, 0, 9, true, "" },
+    { "no such command", "{\"runtime\":\"process\",\"command\":[\"/no/such\"]}", CAUSE_START_FAILED,
+      DETAIL_COMMAND_NOT_FOUND, 0, 0, false, "" },
+    { "no such runtime", "{\"runtime\":\"docker\",\"command\":[\"/bin/true\"]}", CAUSE_START_FAILED,
+      DETAIL_RUNTIME_FAILED, 0, 0, false, "does not know the runtime docker" },
+    { "no image", "{\"runtime\":\"runc\",\"image\":\"oci:/no/such\",\"command\":[\"/bin/true\"]}",
+      CAUSE_START_FAILED, DETAIL_IMAGE_ABSENT, 0, 0, false, "/no/such" },
+    { "a bad variable",
+      "{\"runtime\":\"process\",\"command\":[\"/bin/true\"],\"env\":{\"A=B\":\"x\"}}",
+      CAUSE_START_FAILED, DETAIL_RUNTIME_FAILED, 0, 0, false, "A=B" },
+};
+
+TEST(attempts_end_as_they_should)
+{
+    begin_with_agent();
+    for (size_t i = 0; i < COUNT_OF(ends); i++) {
+        char name[64];
+        snprintf(name, sizeof(name), "j-%zu/task.0#1", i + 1);
+        fake_add(&fake, name, ends[i].spec);
+    }
+    fake_wait(&fake, fake_all_ended, "all ends");
+    for (size_t i = 0; i < COUNT_OF(ends); i++) {
+        const struct fake_attempt *attempt = &fake.attempts[i];
+        test_row(ends[i].name);
+        CHECK_EQ(attempt->cause, ends[i].cause);
+        CHECK_EQ(attempt->detail, ends[i].detail);
+        CHECK_EQ(attempt->code, ends[i].code);
+        CHECK_EQ(attempt->signal, ends[i].signal);
+        CHECK_EQ(attempt->has_started_at, ends[i].has_started);
+        CHECK(attempt->has_timings);
+        CHECK(strstr(attempt->message, ends[i].message));
+        CHECK_EQ(attempt->n_acks, 1);
+        CHECK_EQ(attempt->n_ends, 1);
+    }
+    end();
+}
+
+TEST(stops_are_obeyed)
+{
+    struct fake_attempt *cancelled, *dropped;
+
+    begin_with_agent();
+    cancelled = fake_add(&fake, "j-1/task.0#1", SLEEP);
+    dropped = fake_add(&fake, "j-2/task.0#1", SLEEP);
+    fake_wait(&fake, fake_all_run, "both to run");
+    fake_stop(&fake, cancelled, CAUSE_CANCELLED, 5000);
+    fake_drop(&fake, dropped);
+    fake_wait(&fake, fake_all_ended, "the end");
+    CHECK_EQ(cancelled->cause, CAUSE_CANCELLED);
+    CHECK_EQ(cancelled->signal, 15);
+    CHECK_EQ(dropped->n_ends, 0);
+    end();
+}
+
+TEST(shutdown_ends_what_runs_and_leaves)
+{
+    struct fake_attempt *attempt;
+
+    begin_with_agent();
+    attempt = fake_add(&fake, "j-1/task.0#1", SLEEP);
+    fake_wait(&fake, fake_all_run, "it to run");
+    end();
+    CHECK_EQ(attempt->state, ATTEMPT_ENDED);
+    CHECK_EQ(attempt->cause, CAUSE_SHUTDOWN);
+    CHECK_EQ(fake.n_leaves, 1);
+}
+
+static bool has_two_registrations(struct fake *f)
+{
+    return f->n_registers >= 2 && f->stream;
+}
+
+TEST(detached_containers_are_adopted)
+{
+    struct fake_attempt *attempt;
+    int status;
+
+    begin_with_agent();
+    attempt = fake_add(&fake, "j-1/task.0#1", SHELL("sleep 1000 & wait"));
+    fake_wait(&fake, fake_all_run, "it to run");
+    status = fake_finish(&fake, SIGUSR1);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    CHECK_EQ(fake.n_leaves, 0);
+    fake_spawn(&fake, NULL);
+    fake_wait(&fake, has_two_registrations, "the second registration");
+    CHECK_TEXT(str_text(&fake.held), "j-1/task.0#1,");
+    CHECK_EQ(attempt->state, ATTEMPT_RUNNING);
+    fake_stop(&fake, attempt, CAUSE_EVICTED, 5000);
+    fake_wait(&fake, fake_all_ended, "the end");
+    CHECK_EQ(attempt->cause, CAUSE_EVICTED);
+    CHECK_EQ(attempt->n_ends, 1);
+    end();
+}
+
+/* ---- Kills ---- */
+
+static const struct {
+    const char *name; /* of the point */
+    const char *spec;
+    enum cause cause;
+    enum detail detail;
+    int code;
+} kills[] = {
+    { "after-store", SHELL("exit 3"), CAUSE_COMPLETED, DETAIL_NONE, 3 },
+    { "after-ack", SHELL("exit 3"), CAUSE_COMPLETED, DETAIL_NONE, 3 },
+    { "before-start", SHELL("exit 3"), CAUSE_COMPLETED, DETAIL_NONE, 3 },
+    { "after-running", SHELL("sleep 0.2; exit 3"), CAUSE_COMPLETED, DETAIL_NONE, 3 },
+    { "after-exit-before-clean", SHELL("exit 3"), CAUSE_COMPLETED, DETAIL_NONE, 3 },
+    { "after-exit-before-report", SHELL("exit 3"), CAUSE_COMPLETED, DETAIL_NONE, 3 },
+    { "after-report", SHELL("exit 3"), CAUSE_COMPLETED, DETAIL_NONE, 3 },
+};
+
+TEST(killed_at_each_point_the_next_agent_goes_on)
+{
+    ROW_EACH (c, kills) {
+        struct fake_attempt *attempt;
+
+        begin();
+        fake_spawn(&fake, c->name);
+        attempt = fake_add(&fake, "j-1/task.0#1", c->spec);
+        fake_wait(&fake, fake_agent_is_over, "the kill");
+        CHECK(WIFSIGNALED(fake.exit_status) && WTERMSIG(fake.exit_status) == SIGKILL);
+        fake_spawn(&fake, NULL);
+        fake_wait(&fake, has_two_registrations, "the next agent");
+        fake_wait(&fake, fake_all_ended, "the end");
+        CHECK_EQ(attempt->cause, c->cause);
+        CHECK_EQ(attempt->detail, c->detail);
+        CHECK_EQ(attempt->code, c->code);
+        CHECK_EQ(attempt->n_ends, 1);
+        CHECK_EQ(attempt->n_acks, 1);
+        end();
+    }
+}
+
+/* The one point where nobody can know: the attempt has run, or is ended with the reason; never twice. */
+TEST(killed_right_after_the_spawn_it_runs_at_most_once)
+{
+    struct fake_attempt *attempt;
+    char spec[256], path[128];
+    char text[16] = "";
+    FILE *file;
+
+    begin();
+    snprintf(path, sizeof(path), "%s/ran", fake.dir);
+    snprintf(spec, sizeof(spec), SHELL("echo x >> %s"), path);
+    fake_spawn(&fake, "after-start");
+    attempt = fake_add(&fake, "j-1/task.0#1", spec);
+    fake_wait(&fake, fake_agent_is_over, "the kill");
+    fake_spawn(&fake, NULL);
+    fake_wait(&fake, fake_all_ended, "the end");
+    CHECK(attempt->cause == CAUSE_COMPLETED ||
+          (attempt->cause == CAUSE_START_FAILED && attempt->detail == DETAIL_RUNTIME_FAILED));
+    file = fopen(path, "re");
+    if (file) {
+        CHECK(fread(text, 1, sizeof(text) - 1, file) > 0);
+        fclose(file);
+    }
+    CHECK(strlen(text) <= 2);
+    end();
+}
+
+/* ---- A server that misbehaves ---- */
+
+static void mend_nothing(void)
+{
+}
+
+static void refuse_one_ack(void)
+{
+    fake.refuse_acks = 1;
+}
+
+static void lose_two_acks(void)
+{
+    fake.lose_acks = 2;
+}
+
+static void lose_three_reports(void)
+{
+    fake.lose_reports = 3;
+}
+
+static void be_busy(void)
+{
+    fake.refuse_busy = 4;
+}
+
+static void raise_generation(void)
+{
+    fake.generation++;
+}
+
+static void cut_the_stream(void)
+{
+    fake_cut(&fake);
+}
+
+static const struct {
+    const char *name;
+    void (*before)(void); /* the attempts are delivered */
+    int n_ended;          /* of three */
+    int n_registers;      /* at least */
+} faults[] = {
+    { "none", mend_nothing, 3, 1 },
+    { "an ack is refused: it is dropped", refuse_one_ack, 2, 1 },
+    { "answers to acks are lost", lose_two_acks, 3, 1 },
+    { "answers to reports are lost", lose_three_reports, 3, 1 },
+    { "busy", be_busy, 3, 1 },
+    { "the generation is old", raise_generation, 3, 2 },
+    { "the stream is cut", cut_the_stream, 3, 1 },
+};
+
+static int n_wanted;
+
+static bool enough_ended(struct fake *f)
+{
+    int n = 0;
+
+    for (size_t i = 0; i < f->n; i++)
+        n += f->attempts[i].n_ends;
+    return n == n_wanted;
+}
+
+TEST(each_end_is_reported_once_however_the_server_behaves)
+{
+    ROW_EACH (c, faults) {
+        begin_with_agent();
+        c->before();
+        fake_add(&fake, "j-1/task.0#1", SHELL("sleep 0.1"));
+        fake_add(&fake, "j-2/task.0#1", TRUE_SPEC);
+        fake_add(&fake, "j-3/task.0#1", TRUE_SPEC);
+        n_wanted = c->n_ended;
+        fake_wait(&fake, enough_ended, "the ends");
+        CHECK(fake.n_registers >= c->n_registers);
+        for (size_t i = 0; i < fake.n; i++)
+            CHECK(fake.attempts[i].n_ends <= 1 && fake.attempts[i].n_acks <= 1);
+        end();
+    }
+}
+
+TEST(what_the_server_forgot_is_ended_at_the_registration)
+{
+    begin_with_agent();
+    fake_add(&fake, "j-1/task.0#1", SLEEP);
+    fake_wait(&fake, fake_all_run, "it to run");
+    fake.forgets_all = true;
+    fake.generation++;
+    fake_cut(&fake);
+    fake_wait(&fake, has_two_registrations, "the second registration");
+    end();
+    CHECK_EQ(fake.attempts[0].n_ends, 0);
+}
+
+TEST(another_life_of_the_ledger_makes_orphans)
+{
+    begin_with_agent();
+    fake_add(&fake, "j-1/task.0#1", SLEEP);
+    fake_wait(&fake, fake_all_run, "it to run");
+    fake.incarnation = "life-2";
+    fake.generation++;
+    fake_cut(&fake);
+    fake_wait(&fake, has_two_registrations, "the second registration");
+    /* Another registration: it is not listed any more, but named as an orphan. */
+    fake.generation++;
+    fake.n_registers = 0;
+    fake_cut(&fake);
+    fake_wait(&fake, fake_is_registered, "the third registration");
+    CHECK_TEXT(str_text(&fake.held), "");
+    CHECK(strstr(str_text(&fake.info), "\"orphans\":[\"j-1/task.0#1\"]"));
+    end();
+    CHECK_EQ(fake.attempts[0].n_ends, 0);
+}
+
+/* ---- Cut off ---- */
+
+TEST(cut_off_its_containers_end_by_their_monitors)
+{
+    begin();
+    fake.ttl_ms = 1000;
+    fake.beat_ms = 300;
+    fake_spawn(&fake, NULL);
+    fake_wait(&fake, fake_has_stream, "the stream of work");
+    fake_add(&fake, "j-1/task.0#1", SLEEP);
+    fake_add(&fake, "j-2/task.0#1",
+             "{\"runtime\":\"process\",\"command\":[\"/bin/sleep\",\"1000\"],"
+             "\"onDisconnect\":\"keep\"}");
+    fake_wait(&fake, fake_all_run, "both to run");
+    fake.is_mute = true;
+    fake_cut(&fake);
+    /* The agent is killed too: only the monitors are left to see that the lease is over. */
+    fake_finish(&fake, SIGKILL);
+    fake.is_mute = false;
+    fake_spawn(&fake, NULL);
+    n_wanted = 1;
+    fake_wait(&fake, enough_ended, "the end of the first");
+    CHECK_EQ(fake.attempts[0].cause, CAUSE_NODE_LOST);
+    CHECK_EQ(fake.attempts[1].state, ATTEMPT_RUNNING);
+    end();
+}
+
+/* ---- Logs ---- */
+
+static bool log_is_over(struct fake *f)
+{
+    return f->log_is_over;
+}
+
+static bool log_has_first(struct fake *f)
+{
+    return f->log.len > 0;
+}
+
+static size_t count(const char *text, const char *part)
+{
+    size_t n = 0;
+
+    for (; (text = strstr(text, part)); text += strlen(part))
+        n++;
+    return n;
+}
+
+TEST(logs_are_read_while_it_runs_and_after)
+{
+    char spec[256];
+    size_t n;
+
+    begin_with_agent();
+    snprintf(spec, sizeof(spec),
+             SHELL("echo first; until test -e %s/go; do sleep 0.02; done; echo second"), fake.dir);
+    fake_add(&fake, "j-1/task.0#1", spec);
+    fake_wait(&fake, fake_all_run, "it to run");
+    fake_read_log(&fake, "j-1/task.0#1", 0, 0, true);
+    fake_wait(&fake, log_has_first, "the first line");
+    CHECK(strstr(str_text(&fake.log), " stdout F first\n"));
+    CHECK(!fake.log_is_over);
+    snprintf(spec, sizeof(spec), "%s/go", fake.dir);
+    fclose(fopen(spec, "we"));
+    fake_wait(&fake, log_is_over, "the log's end");
+    CHECK(strstr(str_text(&fake.log), " stdout F second\n"));
+    CHECK_EQ(count(str_text(&fake.log), "\n"), 2);
+    n = fake.log.len;
+    fake_wait(&fake, fake_all_ended, "the end");
+
+    /* Again, from the shelf: all; one line by the limit; the second by its offset. */
+    fake_read_log(&fake, "j-1/task.0#1", 0, 0, false);
+    fake_wait(&fake, log_is_over, "the whole log");
+    CHECK_EQ(fake.log.len, n);
+    fake_read_log(&fake, "j-1/task.0#1", 0, n - 1, false);
+    fake_wait(&fake, log_is_over, "a part of the log");
+    CHECK_EQ(count(str_text(&fake.log), "\n"), 1);
+    fake_read_log(&fake, "j-1/task.0#1", fake.log.len, 0, true);
+    fake_wait(&fake, log_is_over, "the rest of the log");
+    CHECK_EQ(count(str_text(&fake.log), "second\n"), 1);
+    CHECK_EQ(count(str_text(&fake.log), "\n"), 1);
+    fake_read_log(&fake, "j-9/task.0#1", 0, 0, false);
+    fake_wait(&fake, log_is_over, "a log that is not there");
+    CHECK(fake.log_is_gone);
+    end();
+}
+
+TEST(a_large_log_comes_whole_in_pieces)
+{
+    begin_with_agent();
+    fake_add(&fake, "j-1/task.0#1",
+             SHELL("i=0; while test $i -lt 20000; do echo line $i; i=$((i+1)); done"));
+    fake_read_log(&fake, "j-1/task.0#1", 0, 0, true);
+    fake_wait(&fake, log_is_over, "the log's end");
+    CHECK_EQ(count(str_text(&fake.log), "\n"), 20000);
+    CHECK(strstr(str_text(&fake.log), " stdout F line 19999\n"));
+    end();
+}
+
+TEST(a_reader_that_went_away_ends_the_relay)
+{
+    begin_with_agent();
+    fake_add(&fake, "j-1/task.0#1", SHELL("echo x; sleep 1000"));
+    fake_read_log(&fake, "j-1/task.0#1", 0, 0, true);
+    fake.log_status = 410;
+    fake_wait(&fake, log_is_over, "the refused piece");
+    end();
+}
+
+/* ---- Many ---- */
+
+TEST(many_at_once_all_end)
+{
+    begin_with_agent();
+    for (int i = 0; i < 200; i++) {
+        char name[64];
+        snprintf(name, sizeof(name), "j-1/task.%d#1", i);
+        fake_add(&fake, name, TRUE_SPEC);
+    }
+    fake_wait(&fake, fake_all_ended, "all ends");
+    for (size_t i = 0; i < fake.n; i++)
+        CHECK(fake.attempts[i].cause == CAUSE_COMPLETED && fake.attempts[i].n_ends == 1);
+    /* They went in batches. */
+    CHECK(fake.n_ack_messages < 200);
+    end();
+}

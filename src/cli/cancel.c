@@ -1,0 +1,101 @@
+/* berth cancel: ends jobs, whatever state they are in. */
+#include "base/states.h"
+#include "cli/job.h"
+
+static json_t *make_body(const struct args *args, int64_t grace_ms)
+{
+    json_t *body = json_pack("{s:s}", "action", "cancel");
+
+    if (grace_ms >= 0)
+        json_object_set_new(body, "graceSeconds", json_integer((grace_ms + 999) / 1000));
+    if (args_has(args, "reason"))
+        json_object_set_new(body, "reason", json_string(args_get(args, "reason")));
+    return body;
+}
+
+static void print_outcome(const json_t *job, bool is_quiet)
+{
+    const char *id = json_string_value(json_object_get(job, "id"));
+    const char *state = json_string_value(json_object_get(job, "state"));
+
+    if (is_quiet)
+        printf("%s\n", id);
+    else if (text_eq(state, job_state_words[JOB_CANCELLED]) && !json_object_get(job, "startedAt"))
+        printf("%s  %s (was waiting)\n", id, state);
+    else if (text_eq(state, job_state_words[JOB_SUCCEEDED]) ||
+             text_eq(state, job_state_words[JOB_FAILED]))
+        printf("%s  %s already\n", id, state);
+    else
+        printf("%s  %s\n", id, state);
+}
+
+static int cancel_one(struct cli *cli, const struct args *args, const char *word,
+                      const json_t *body, const struct output *output)
+{
+    CLEANUP(json_decrefp) json_t *job = NULL;
+    CLEANUP(freep) char *path = NULL;
+    struct job_name name;
+    struct err err = { 0 };
+    int r = job_find(cli, args, word, &name);
+
+    if (r != 0)
+        return r;
+    if (name.task[0])
+        return cli_fail_usage(cli, "%s is a task; only whole jobs can be cancelled", word);
+    path = job_path(name.job, "/actions");
+    r = cli_call(cli,
+                 &(struct client_request){ .method = "POST", .path = path, .is_repeatable = true },
+                 body, &job);
+    if (r != 0)
+        return r;
+    if (output->format == OUTPUT_TABLE)
+        print_outcome(job, args_has(args, "quiet"));
+    else if (output_item(output, &job_listing, job, &err) < 0)
+        return cli_fail_usage(cli, "%s", err.text);
+    return EXIT_DONE;
+}
+
+static int run_cancel(struct cli *cli, const struct args *args)
+{
+    CLEANUP(json_decrefp) json_t *body = NULL;
+    struct output output;
+    struct err err = { 0 };
+    int64_t grace_ms = -1;
+    int r = cli_need_client(cli, args), exit_code = EXIT_DONE;
+
+    if (r != 0)
+        return r;
+    if (output_from_args(args, cli->settings.values[SETTING_OUTPUT], &output, &err) < 0 ||
+        args_duration(args, "grace", &grace_ms, &err) < 0)
+        return cli_fail_usage(cli, "%s", err.text);
+    body = make_body(args, grace_ms);
+    for (size_t i = 0; i < args->rest.n; i++) {
+        r = cancel_one(cli, args, args->rest.at[i], body, &output);
+        if (exit_code == EXIT_DONE)
+            exit_code = r; /* the others are still cancelled */
+    }
+    return exit_code;
+}
+
+static const struct cli_flag own[] = {
+    { "grace", 0, "TIME", "from TERM to KILL, instead of the job's own", NULL, false },
+    { "reason", 0, "TEXT", "why, for whoever looks at the job", NULL, false },
+    { "quiet", 0, NULL, "print ids only", NULL, false },
+};
+static const struct flag_set own_flags = { NULL, own, COUNT_OF(own) };
+static const struct grammar grammar = {
+    .sets = { &own_flags, &namespace_flags, &output_flags, &client_flags },
+    .rest = "JOB",
+    .rest_words = "@job",
+    .n_rest_min = 1,
+    .n_rest_max = REST_MANY,
+};
+const struct verb verb_cancel = {
+    .name = "cancel",
+    .run = run_cancel,
+    .help = "Cancel jobs",
+    .usage = "[FLAG...] JOB...",
+    .more = "A waiting job ends at once; a running one gets TERM, and after the grace KILL.",
+    .examples = { "cancel j-12", "cancel j-12 train --grace 5s --reason 'wrong data'" },
+    .grammar = &grammar,
+};

@@ -1,0 +1,392 @@
+/* berth explain: why a job waits, node by node. */
+#include <string.h>
+
+#include "base/code.h"
+#include "base/states.h"
+#include "cli/job.h"
+
+enum { NODES_SHOWN = 8 };
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+
+    return text ? text : "";
+}
+
+/* ---- one node, as a table of checks ---- */
+
+static void column_result(const json_t *item, const struct output *output, struct str *out)
+{
+    (void)output;
+    if (text_of(item, "code")[0])
+        str_addf(out, "FAIL  %s", text_of(item, "code"));
+    else
+        str_add(out, "ok");
+}
+
+/* Who holds what is short: one name, or names with their amounts. */
+static void add_holders(const json_t *node, struct str *out)
+{
+    const json_t *holders = json_object_get(node, "heldBy");
+    json_t *holder;
+    size_t i;
+
+    if (json_is_string(holders))
+        str_add(out, json_string_value(holders));
+    json_array_foreach(holders, i, holder)
+    {
+        str_add(out, i ? ", " : "");
+        if (json_is_string(holder)) {
+            str_add(out, json_string_value(holder));
+            continue;
+        }
+        output_text(holder, "attempt", out);
+        output_text(holder, "job", out);
+        str_add(out, " (");
+        output_text(holder, "amount", out);
+        str_add(out, ")");
+    }
+}
+
+static void column_held_by(const json_t *item, const struct output *output, struct str *out)
+{
+    (void)output;
+    add_holders(item, out);
+}
+
+static const struct column check_columns[] = {
+    { "NODE", "name", NULL, 0 },
+    { "CHECK", "resource", NULL, 0 },
+    { "ASKED", "asked", NULL, COLUMN_RIGHT },
+    { "FREE", "free", NULL, COLUMN_RIGHT },
+    { "RESULT", NULL, column_result, 0 },
+    { "HELD_BY", NULL, column_held_by, 0 },
+};
+static const struct listing check_listing = { check_columns, COUNT_OF(check_columns), "name",
+                                              "name" };
+
+/* All nodes of an explanation as rows: those that fit, then those that fail, with their code. */
+static json_t *list_checks(const json_t *nodes)
+{
+    json_t *rows = json_array(), *failed, *node;
+    size_t i, j;
+
+    json_array_foreach(json_object_get(nodes, "fits"), i, node) json_array_append_new(
+        rows, json_is_string(node) ? json_pack("{s:O}", "name", node) : json_incref(node));
+    json_array_foreach(json_object_get(nodes, "failed"), i, failed)
+    {
+        json_array_foreach(json_object_get(failed, "nodes"), j, node)
+        {
+            json_t *row = json_copy(node);
+
+            json_object_set(row, "code", json_object_get(failed, "code"));
+            json_array_append_new(rows, row);
+        }
+    }
+    return rows;
+}
+
+/* ---- the whole, as text ---- */
+
+static void print_head(const json_t *job, const json_t *explain, const struct output *output)
+{
+    CLEANUP(str_fini) struct str text = { 0 };
+    const json_t *queue = json_object_get(explain, "queue");
+
+    str_addf(&text, "%s  %s  %s  priority ", text_of(job, "id"), text_of(job, "name"),
+             text_of(job, "queue"));
+    output_text(job, "priority", &text);
+    if (text_eq(text_of(job, "state"), job_state_words[JOB_PENDING])) {
+        str_add(&text, "  waiting ");
+        output_age(job, "submittedAt", output, &text);
+    }
+    if (json_object_get(queue, "place")) {
+        str_add(&text, "  place ");
+        output_text(queue, "place", &text);
+        str_add(&text, " of ");
+        output_text(queue, "of", &text);
+        str_addf(&text, " in %s", text_of(queue, "name"));
+    }
+    printf("%s\n", text.data);
+}
+
+static void add_part(const json_t *reason, const char *key, const char *before, struct str *out)
+{
+    if (!json_object_get(reason, key))
+        return;
+    str_add(out, before);
+    output_text(reason, key, out);
+}
+
+static void print_state(const json_t *explain)
+{
+    CLEANUP(str_fini) struct str text = { 0 };
+    const char *code = text_of(explain, "code");
+    const struct code_text *known = code_find(code);
+    const json_t *reason = json_object_get(explain, "reason");
+
+    for (const char *at = text_of(explain, "state"); *at; at++)
+        str_add_char(&text, (char)(*at >= 'a' && *at <= 'z' ? *at - 32 : *at));
+    if (code[0])
+        str_addf(&text, "  %s", code);
+    if (json_object_get(reason, "asked")) {
+        str_addf(&text, ": %s asked ", text_of(reason, "resource"));
+        output_text(reason, "asked", &text);
+        add_part(reason, "free", ", free ", &text);
+        add_part(reason, "limit", " of ", &text);
+    } else if (known) {
+        str_addf(&text, ": %s", known->sentence);
+    }
+    add_part(reason, "blocker", "  ", &text);
+    printf("%s\n", text.data);
+    if (known)
+        printf("          %s\n", known->next);
+}
+
+static void print_gang(const json_t *explain)
+{
+    const json_t *gang = json_object_get(explain, "gang");
+    CLEANUP(str_fini) struct str text = { 0 };
+    const json_t *groups = json_object_get(explain, "groups");
+    json_t *group;
+    size_t i;
+
+    if (gang) {
+        str_add(&text, "gang of ");
+        output_text(gang, "minAvailable", &text);
+        add_part(gang, "placeable", ", placeable ", &text);
+        add_part(gang, "blocking", ", blocking ", &text);
+        printf("%s\n", text.data);
+    }
+    json_array_foreach(groups, i, group)
+    {
+        if (json_array_size(groups) < 2)
+            break;
+        str_clear(&text);
+        output_text(group, "tasks", &text);
+        printf("group %s  %s tasks  %s\n", text_of(group, "group"), text.data,
+               text_of(group, "code"));
+    }
+}
+
+static void print_origin(const json_t *explain)
+{
+    CLEANUP(str_fini) struct str text = { 0 };
+
+    add_part(explain, "decision", "decision ", &text);
+    add_part(explain, "revision", text.len ? "  revision " : "revision ", &text);
+    if (text.len)
+        printf("%s\n", text.data);
+}
+
+static void print_failed_node(const json_t *node, const char *head, int width)
+{
+    CLEANUP(str_fini) struct str text = { 0 };
+
+    str_addf(&text, "%s", text_of(node, "name"));
+    add_part(node, "resource", "  ", &text);
+    add_part(node, "asked", " needs ", &text);
+    add_part(node, "free", ", free ", &text);
+    if (json_object_get(node, "heldBy")) {
+        str_add(&text, ": held by ");
+        add_holders(node, &text);
+    }
+    printf("          %-*s  %s\n", width, head, text.data);
+}
+
+static void print_failed(const json_t *failed, int width)
+{
+    CLEANUP(str_fini) struct str head = { 0 };
+    const json_t *nodes = json_object_get(failed, "nodes");
+    json_int_t count = json_integer_value(json_object_get(failed, "count"));
+    json_t *node;
+    size_t i;
+
+    str_addf(&head, "%s %" JSON_INTEGER_FORMAT, text_of(failed, "code"), count);
+    json_array_foreach(nodes, i, node)
+    {
+        if (i == NODES_SHOWN)
+            break;
+        print_failed_node(node, i ? "" : head.data, width);
+    }
+    if (json_array_size(nodes) == 0)
+        printf("          %s\n", head.data);
+    else if (count > (json_int_t)i)
+        printf("          %-*s  and %" JSON_INTEGER_FORMAT " more\n", width, "",
+               count - (json_int_t)i);
+}
+
+/* How wide the longest "CODE COUNT" is. */
+static int width_of_heads(const json_t *failed)
+{
+    size_t widest = 0, i;
+    json_t *each;
+
+    json_array_foreach(failed, i, each)
+    {
+        CLEANUP(str_fini) struct str head = { 0 };
+
+        str_addf(&head, "%s ", text_of(each, "code"));
+        output_text(each, "count", &head);
+        if (head.len > widest)
+            widest = head.len;
+    }
+    return (int)widest;
+}
+
+static void print_fits(const json_t *fits)
+{
+    json_t *node;
+    size_t i;
+
+    json_array_foreach(fits, i, node)
+    {
+        if (i == NODES_SHOWN) {
+            printf(" and %zu more", json_array_size(fits) - i);
+            break;
+        }
+        printf("%s%s", i ? " " : "  ",
+               json_is_string(node) ? json_string_value(node) : text_of(node, "name"));
+    }
+    printf("\n");
+}
+
+static void print_nodes(const json_t *nodes)
+{
+    const json_t *fits = json_object_get(nodes, "fits");
+    const json_t *failed = json_object_get(nodes, "failed");
+    int width = width_of_heads(failed);
+    json_t *each;
+    size_t i;
+
+    if (!nodes)
+        return;
+    printf("\nNODES %" JSON_INTEGER_FORMAT "   fits %zu ",
+           json_integer_value(json_object_get(nodes, "total")), json_array_size(fits));
+    print_fits(fits);
+    json_array_foreach(failed, i, each) print_failed(each, width);
+}
+
+/* ---- what would help, as far as the server says ---- */
+
+static void print_changes(const json_t *changes)
+{
+    json_t *change;
+    size_t i;
+
+    if (json_array_size(changes) == 0)
+        return;
+    printf("\nWOULD START NOW IF (each checked)\n");
+    json_array_foreach(changes, i, change)
+    {
+        CLEANUP(str_fini) struct str text = { 0 };
+
+        add_part(change, "what", "", &text);
+        add_part(change, "pointer", "", &text);
+        add_part(change, "from", " ", &text);
+        add_part(change, "to", " -> ", &text);
+        add_part(change, "by", "  by ", &text);
+        printf("  %zu  %s\n", i + 1, str_text(&text));
+    }
+}
+
+static int print_text(const json_t *job, const json_t *explain, const struct output *output)
+{
+    print_head(job, explain, output);
+    print_state(explain);
+    print_gang(explain);
+    print_origin(explain);
+    print_nodes(json_object_get(explain, "nodes"));
+    print_changes(json_object_get(explain, "changes"));
+    return EXIT_DONE;
+}
+
+/* ---- the verb ---- */
+
+static char *explain_path(const struct args *args, const struct job_name *name)
+{
+    CLEANUP(str_fini) struct str more = { 0 };
+    const char *node = args_get(args, "node");
+    const char *task = args_has(args, "task") ? args_get(args, "task") : name->task;
+
+    str_add(&more, "/explain");
+    if (node) {
+        str_add(&more, "?node=");
+        client_escape(node, &more);
+    }
+    if (task[0]) {
+        str_add(&more, node ? "&task=" : "?task=");
+        client_escape(task, &more);
+    }
+    return job_path(name->job, more.data);
+}
+
+static int print_explain(struct cli *cli, const struct args *args, const struct output *output,
+                         const struct job_name *name, const json_t *explain)
+{
+    CLEANUP(json_decrefp) json_t *rows = NULL;
+    CLEANUP(json_decrefp) json_t *job = NULL;
+    CLEANUP(freep) char *path = job_path(name->job, "");
+    struct err err = { 0 };
+    int r = 0;
+
+    if (!output_is_table(output)) {
+        if (output_item(output, &job_listing, explain, &err) < 0)
+            return cli_fail_usage(cli, "%s", err.text);
+        return EXIT_DONE;
+    }
+    if (output->format == OUTPUT_COLS || args_has(args, "node")) {
+        rows = list_checks(json_object_get(explain, "nodes"));
+        if (output_list(output, &check_listing, rows, &err) < 0)
+            return cli_fail_usage(cli, "%s", err.text);
+        return EXIT_DONE;
+    }
+    r = cli_get(cli, path, &job);
+    return r != 0 ? r : print_text(job, explain, output);
+}
+
+static int run_explain(struct cli *cli, const struct args *args)
+{
+    CLEANUP(json_decrefp) json_t *explain = NULL;
+    CLEANUP(freep) char *path = NULL;
+    struct job_name name;
+    struct output output;
+    struct err err = { 0 };
+    int r = cli_need_client(cli, args);
+
+    if (r != 0)
+        return r;
+    if (output_from_args(args, cli->settings.values[SETTING_OUTPUT], &output, &err) < 0)
+        return cli_fail_usage(cli, "%s", err.text);
+    r = job_find(cli, args, args->rest.at[0], &name);
+    if (r != 0)
+        return r;
+    path = explain_path(args, &name);
+    r = cli_get(cli, path, &explain);
+    return r != 0 ? r : print_explain(cli, args, &output, &name, explain);
+}
+
+static const struct cli_flag own[] = {
+    { "node", 0, "NAME", "only this node, as a table of checks", "@node", false },
+    { "task", 0, "TASK", "another task than the first that waits: worker.3", NULL, false },
+};
+static const struct flag_set own_flags = { NULL, own, COUNT_OF(own) };
+static const struct grammar grammar = {
+    .sets = { &own_flags, &namespace_flags, &output_flags, &time_flags, &client_flags },
+    .rest = "JOB",
+    .rest_words = "@job",
+    .n_rest_min = 1,
+    .n_rest_max = 1,
+};
+const struct verb verb_explain = {
+    .name = "explain",
+    .run = run_explain,
+    .help = "Say why a job waits",
+    .usage = "[FLAG...] JOB",
+    .more =
+        "Names the code, and for every node why the job does not fit there; the counts add up to\n"
+        "the number of nodes. `berth explain code CODE` says what a code means.",
+    .examples = { "explain j-12", "explain j-12 --node gpu-h1 -o cols=CHECK,ASKED,FREE,RESULT" },
+    .grammar = &grammar,
+};

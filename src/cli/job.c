@@ -1,0 +1,337 @@
+/* Jobs: see job.h. */
+#include "cli/job.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/states.h"
+#include "cli/age.h"
+
+/* ---- columns ---- */
+
+static void column_tasks(const json_t *item, const struct output *output, struct str *out)
+{
+    const json_t *tasks = json_object_get(item, "tasks");
+    const char *state = json_string_value(json_object_get(item, "state"));
+    json_int_t n = json_integer_value(json_object_get(tasks, "succeeded"));
+
+    (void)output;
+    if (!tasks)
+        return;
+    if (!job_state_is_over(state))
+        n += json_integer_value(json_object_get(tasks, "live"));
+    str_addf(out, "%" JSON_INTEGER_FORMAT "/%" JSON_INTEGER_FORMAT, n,
+             json_integer_value(json_object_get(tasks, "total")));
+}
+
+static void column_waiting(const json_t *item, const struct output *output, struct str *out)
+{
+    const char *state = json_string_value(json_object_get(item, "state"));
+
+    if (text_eq(state, job_state_words[JOB_PENDING]))
+        output_age(item, "submittedAt", output, out);
+}
+
+static void column_running(const json_t *item, const struct output *output, struct str *out)
+{
+    int64_t ms = item_span_ms(item, "startedAt", "endedAt");
+    const char *state = json_string_value(json_object_get(item, "state"));
+
+    if (ms >= 0 && !output->is_absolute)
+        age_format(ms, out);
+    else if (!text_eq(state, job_state_words[JOB_PENDING]))
+        output_age(item, "startedAt", output, out);
+}
+
+static void column_age(const json_t *item, const struct output *output, struct str *out)
+{
+    output_age(item, "submittedAt", output, out);
+}
+
+/* The nodes that a job runs on, as far as the answer has them. */
+static void add_nodes(const json_t *item, struct str *out)
+{
+    size_t i;
+    json_t *node;
+
+    json_array_foreach(json_object_get(item, "nodes"), i, node)
+        str_addf(out, "%s%s", i ? "," : "", json_string_value(node));
+}
+
+static void column_info(const json_t *item, const struct output *output, struct str *out)
+{
+    const char *state = json_string_value(json_object_get(item, "state"));
+
+    (void)output;
+    if (job_state_is_over(state)) {
+        if (!text_eq(state, job_state_words[JOB_SUCCEEDED]))
+            job_add_end(item, out);
+        return;
+    }
+    add_nodes(item, out);
+    if (json_array_size(json_object_get(item, "reasons")) > 0 && out->len)
+        str_add(out, "  ");
+    job_add_reason(item, out);
+}
+
+static void column_exit(const json_t *item, const struct output *output, struct str *out)
+{
+    (void)output;
+    output_text(item, "code", out);
+}
+
+static void column_ended(const json_t *item, const struct output *output, struct str *out)
+{
+    output_age(item, "endedAt", output, out);
+}
+
+static void column_flags(const json_t *item, const struct output *output, struct str *out)
+{
+    static const char *const words[] = { "held", "suspended", "degraded" };
+
+    (void)output;
+    for (size_t i = 0; i < COUNT_OF(words); i++)
+        if (json_is_true(json_object_get(item, words[i])))
+            str_addf(out, "%s%s", out->len ? "," : "", words[i]);
+}
+
+static const struct column job_columns[] = {
+    { "ID", "id", NULL, 0 },
+    { "NAME", "name", NULL, 0 },
+    { "QUEUE", "queue", NULL, 0 },
+    { "PRI", "priority", NULL, COLUMN_RIGHT },
+    { "STATE", "state", NULL, COLUMN_STATE },
+    { "TASKS", NULL, column_tasks, COLUMN_RIGHT },
+    { "WAITING", NULL, column_waiting, COLUMN_RIGHT },
+    { "RUNNING", NULL, column_running, COLUMN_RIGHT },
+    { "INFO", NULL, column_info, 0 },
+    { "NAMESPACE", "namespace", NULL, COLUMN_WIDE },
+    { "USER", "user", NULL, COLUMN_WIDE },
+    { "CPU", "resources/cpu", NULL, COLUMN_RIGHT | COLUMN_WIDE },
+    { "MEM", "resources/memory", NULL, COLUMN_RIGHT | COLUMN_WIDE },
+    { "FLAGS", NULL, column_flags, COLUMN_WIDE },
+    { "AGE", NULL, column_age, COLUMN_RIGHT | COLUMN_WIDE },
+    { "SUBMITTED", "submittedAt", NULL, COLUMN_WIDE },
+    { "ENDED", NULL, column_ended, COLUMN_RIGHT | COLUMN_WIDE },
+    { "EXIT", NULL, column_exit, COLUMN_RIGHT | COLUMN_WIDE },
+};
+const struct listing job_listing = { job_columns, COUNT_OF(job_columns), "id", "name" };
+
+static void column_task_name(const json_t *item, const struct output *output, struct str *out)
+{
+    const char *name = json_string_value(json_object_get(item, "name"));
+    const char *slash = name ? strchr(name, '/') : NULL;
+
+    (void)output;
+    str_add(out, slash ? slash + 1 : name ? name : "");
+}
+
+static void column_task_info(const json_t *item, const struct output *output, struct str *out)
+{
+    const char *state = json_string_value(json_object_get(item, "state"));
+
+    if (text_eq(state, task_state_words[TASK_PENDING])) {
+        output_text(item, "reason", out);
+        if (json_object_get(item, "notBefore")) {
+            str_add(out, out->len ? "  until " : "until ");
+            output_text(item, "notBefore", out);
+        }
+    } else {
+        job_add_end(item, out);
+    }
+    (void)output;
+}
+
+static const struct column task_columns[] = {
+    { "TASK", NULL, column_task_name, 0 },
+    { "STATE", "state", NULL, COLUMN_STATE },
+    { "TRY", "number", NULL, COLUMN_RIGHT },
+    { "NODE", "node", NULL, 0 },
+    { "RUNNING", NULL, column_running, COLUMN_RIGHT },
+    { "INFO", NULL, column_task_info, 0 },
+    { "ATTEMPT", "attempt", NULL, COLUMN_WIDE },
+    { "STARTED", "startedAt", NULL, COLUMN_WIDE },
+    { "ENDED", "endedAt", NULL, COLUMN_WIDE },
+};
+const struct listing task_listing = { task_columns, COUNT_OF(task_columns), "name", "name" };
+
+/* ---- texts ---- */
+
+bool job_state_is_over(const char *state)
+{
+    int i = state ? states_find(state, job_state_words, JOB_STATE_COUNT) : -1;
+
+    return i >= 0 && job_is_over((enum job_state)i);
+}
+
+static void add_member(const json_t *reason, const char *key, const char *before, struct str *out)
+{
+    if (!json_object_get(reason, key))
+        return;
+    str_add(out, before);
+    output_text(reason, key, out);
+}
+
+void job_add_reason(const json_t *job, struct str *out)
+{
+    const json_t *reasons = json_object_get(job, "reasons");
+    const json_t *reason = json_array_get(reasons, 0);
+
+    if (!reason)
+        return;
+    output_text(reason, "code", out);
+    add_member(reason, "resource", "  ", out);
+    add_member(reason, "asked", " asked ", out);
+    add_member(reason, "free", ", free ", out);
+    add_member(reason, "limit", " of ", out);
+    add_member(reason, "blocker", "  ", out);
+    if (json_array_size(reasons) > 1)
+        str_addf(out, "  (and %zu more)", json_array_size(reasons) - 1);
+}
+
+void job_add_end(const json_t *item, struct str *out)
+{
+    const json_t *code = json_object_get(item, "code");
+    const char *cause = json_string_value(json_object_get(item, "cause"));
+
+    if (!cause)
+        cause = json_string_value(json_object_get(item, "stopCause"));
+    if (json_is_integer(code) &&
+        (json_integer_value(code) || !cause || text_eq(cause, "COMPLETED")))
+        str_addf(out, "exit %" JSON_INTEGER_FORMAT, json_integer_value(code));
+    if (cause && !text_eq(cause, "COMPLETED"))
+        str_addf(out, "%s%s", out->len ? "  " : "", cause);
+    add_member(item, "detail", " ", out);
+    if (json_is_string(json_object_get(item, "reason")))
+        add_member(item, "reason", out->len ? "  " : "", out);
+}
+
+int64_t item_span_ms(const json_t *item, const char *from, const char *to)
+{
+    const char *a = json_string_value(json_object_get(item, from));
+    const char *b = json_string_value(json_object_get(item, to));
+    int64_t from_ms, to_ms;
+
+    if (!a || !b || clock_parse_wall(a, &from_ms) < 0 || clock_parse_wall(b, &to_ms) < 0)
+        return -1;
+    return to_ms > from_ms ? to_ms - from_ms : 0;
+}
+
+/* ---- requests ---- */
+
+char *job_path(const char *job, const char *more)
+{
+    struct str path = { 0 };
+
+    str_add(&path, "/v1/jobs/");
+    client_escape(job, &path);
+    str_add(&path, more);
+    return str_take(&path);
+}
+
+char *attempt_path(const char *attempt, const char *more)
+{
+    struct str path = { 0 };
+
+    str_add(&path, "/v1/attempts/");
+    client_escape(attempt, &path);
+    str_add(&path, more);
+    return str_take(&path);
+}
+
+static void write_task(struct job_name *name)
+{
+    const struct name_parts *parts = &name->parts;
+
+    name_job(parts->job, name->job);
+    name->task[0] = '\0';
+    if (parts->has_index)
+        snprintf(name->task, sizeof(name->task), "%s%s%" PRIu32, parts->group,
+                 parts->group[0] ? "." : "", parts->index);
+}
+
+/* Adds "&key=value" where there is a value. */
+static void add_query(struct str *path, const char *key, const char *value)
+{
+    if (!value)
+        return;
+    str_addf(path, "&%s=", key);
+    client_escape(value, path);
+}
+
+/* Asks for jobs by a query; *out gets the id of the only one. Returns how many, or -exit code. */
+static int ask_one(struct cli *cli, const char *path, struct job_name *out)
+{
+    CLEANUP(json_decrefp) json_t *list = NULL;
+    struct err err = { 0 };
+    const json_t *items;
+    const char *id;
+    int r = cli_get(cli, path, &list);
+
+    if (r != 0)
+        return -r;
+    items = json_object_get(list, "items");
+    id = json_string_value(json_object_get(json_array_get(items, 0), "id"));
+    if (id && name_parse(id, &out->parts, &err) == 0)
+        write_task(out);
+    return id ? (int)json_array_size(items) : 0;
+}
+
+/* The newest job of whoever asks. */
+static int find_last(struct cli *cli, struct job_name *out)
+{
+    CLEANUP(json_decrefp) json_t *self = NULL;
+    CLEANUP(str_fini) struct str path = { 0 };
+    int n, r = cli_get(cli, "/v1/self", &self);
+
+    if (r != 0)
+        return r;
+    str_add(&path, "/v1/jobs?limit=1");
+    add_query(&path, "user", json_string_value(json_object_get(self, "user")));
+    n = ask_one(cli, path.data, out);
+    if (n < 0)
+        return -n;
+    return n ? 0 : cli_fail(cli, EXIT_NOT_FOUND, "you have no job yet");
+}
+
+/* The one job of that name: of those that are not over, else of all. */
+static int find_named(struct cli *cli, const char *word, struct job_name *out)
+{
+    static const char *const starts[] = { "/v1/jobs?limit=2&active=1", "/v1/jobs?limit=2" };
+
+    for (size_t i = 0; i < COUNT_OF(starts); i++) {
+        CLEANUP(str_fini) struct str path = { 0 };
+        int n;
+
+        str_add(&path, starts[i]);
+        add_query(&path, "namespace", cli->settings.values[SETTING_NAMESPACE]);
+        add_query(&path, "name", word);
+        n = ask_one(cli, path.data, out);
+        if (n < 0)
+            return -n;
+        if (n > 1)
+            return cli_fail(cli, EXIT_USAGE, "several jobs are called %s; say which by its id",
+                            word);
+        if (n == 1)
+            return 0;
+    }
+    return cli_fail(cli, EXIT_NOT_FOUND, "no job is called %s", word);
+}
+
+int job_find(struct cli *cli, const struct args *args, const char *word, struct job_name *out)
+{
+    struct err err = { 0 };
+    int r;
+
+    if (name_parse(word, &out->parts, &err) == 0) {
+        write_task(out);
+        return 0;
+    }
+    if (!name_is_valid(word))
+        return cli_fail_usage(cli, "%s", err.text);
+    r = cli_need_client(cli, args);
+    if (r != 0)
+        return r;
+    return text_eq(word, "last") ? find_last(cli, out) : find_named(cli, word, out);
+}

@@ -1,0 +1,47 @@
+/*
+ * Jobs as the command line sees them: finding one by what people write, columns, requests.
+ */
+#ifndef CLI_JOB_H
+#define CLI_JOB_H
+
+#include <jansson.h>
+
+#include "base/name.h"
+#include "cli/verb.h"
+
+extern const struct listing job_listing, task_listing;
+
+/* What a word names: a job, and of it a task or an attempt. */
+struct job_name {
+    char job[NAME_ATTEMPT_SIZE];        /* "j-12" */
+    struct name_parts parts;            /* has_index, has_number: what else was said */
+    char task[NAME_MAX_BYTES + 1 + 12]; /* "worker.3" or "3"; "" for the whole job */
+};
+
+/**
+ * Finds the job of a word: j-12, j-12/worker.3, j-12/worker.3#2, the name of one job, or `last`.
+ * Asks the server where the word is not an id.
+ *
+ * Returns  0, or an exit code after printing why
+ */
+MUST_CHECK int job_find(struct cli *cli, const struct args *args, const char *word,
+                        struct job_name *out);
+
+/** "/v1/jobs/j-12" and what follows; yours. */
+char *job_path(const char *job, const char *more);
+/** "/v1/attempts/NAME" with the name encoded, and what follows; yours. */
+char *attempt_path(const char *attempt, const char *more);
+
+/** Whether a state's word says that a job is over. */
+bool job_state_is_over(const char *state);
+
+/** Adds the reason of a waiting job: "INSUFFICIENT_CPU asked 32, free 8 ..."; nothing if it has none. */
+void job_add_reason(const json_t *job, struct str *out);
+
+/** Adds how a job or attempt ended: "exit 3", "signal 9", "OUT_OF_MEMORY"; from code and cause. */
+void job_add_end(const json_t *item, struct str *out);
+
+/** The difference of two times (strings) of an item in ms; -1 if one is not there. */
+int64_t item_span_ms(const json_t *item, const char *from, const char *to);
+
+#endif

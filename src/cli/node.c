@@ -1,0 +1,224 @@
+/* berth node: the machines that run agents. */
+#include "cli/job.h"
+
+/* "8/64": what is used of what is offered. */
+static void add_use(const json_t *item, const char *resource, struct str *out)
+{
+    CLEANUP(freep) char *used = text_format("used/%s", resource);
+    CLEANUP(freep) char *offered = text_format("offers/%s", resource);
+
+    if (!output_at(item, offered))
+        return;
+    output_text(item, used, out);
+    if (!out->len)
+        str_add(out, "0");
+    str_add(out, "/");
+    output_text(item, offered, out);
+}
+
+static void column_cpu(const json_t *item, const struct output *output, struct str *out)
+{
+    (void)output;
+    add_use(item, "cpu", out);
+}
+
+static void column_memory(const json_t *item, const struct output *output, struct str *out)
+{
+    (void)output;
+    add_use(item, "memory", out);
+}
+
+/* What else it offers: counters and devices, used and offered. */
+static void column_other(const json_t *item, const struct output *output, struct str *out)
+{
+    const char *resource;
+    json_t *amount;
+
+    (void)output;
+    json_object_foreach(json_object_get(item, "offers"), resource, amount)
+    {
+        CLEANUP(str_fini) struct str use = { 0 };
+
+        if (text_eq(resource, "cpu") || text_eq(resource, "memory") || text_eq(resource, "pods"))
+            continue;
+        add_use(item, resource, &use);
+        str_addf(out, "%s%s %s", out->len ? ", " : "", resource, str_text(&use));
+    }
+}
+
+static void column_age(const json_t *item, const struct output *output, struct str *out)
+{
+    output_age(item, "registeredAt", output, out);
+}
+
+static void column_reason(const json_t *item, const struct output *output, struct str *out)
+{
+    const json_t *cordon = json_object_get(item, "cordon");
+
+    (void)output;
+    output_text(cordon, "reason", out);
+    if (json_object_get(cordon, "by")) {
+        str_add(out, out->len ? " (" : "(");
+        output_text(cordon, "by", out);
+        str_add(out, ")");
+    }
+}
+
+static void column_runtimes(const json_t *item, const struct output *output, struct str *out)
+{
+    const char *name;
+    json_t *version;
+
+    (void)output;
+    json_object_foreach(output_at(item, "info/runtimes"), name, version)
+        str_addf(out, "%s%s %s", out->len ? ", " : "", name,
+                 json_is_string(version) ? json_string_value(version) : "");
+}
+
+static void column_connected(const json_t *item, const struct output *output, struct str *out)
+{
+    (void)output;
+    if (json_object_get(item, "connected"))
+        str_add(out, json_is_true(json_object_get(item, "connected")) ? "yes" : "no");
+}
+
+static void column_labels(const json_t *item, const struct output *output, struct str *out)
+{
+    const char *key;
+    json_t *value;
+
+    (void)output;
+    json_object_foreach(json_object_get(item, "labels"), key, value)
+        str_addf(out, "%s%s=%s", out->len ? "," : "", key,
+                 json_is_string(value) ? json_string_value(value) : "");
+}
+
+static const struct column columns[] = {
+    { "NODE", "name", NULL, 0 },
+    { "STATE", "state", NULL, COLUMN_STATE },
+    { "CPU", NULL, column_cpu, COLUMN_RIGHT },
+    { "MEM", NULL, column_memory, COLUMN_RIGHT },
+    { "OTHER", NULL, column_other, 0 },
+    { "TASKS", "attempts", NULL, COLUMN_RIGHT },
+    { "AGE", NULL, column_age, COLUMN_RIGHT },
+    { "REASON", NULL, column_reason, 0 },
+    { "AGENT", "info/version", NULL, COLUMN_WIDE },
+    { "RUNTIMES", NULL, column_runtimes, COLUMN_WIDE },
+    { "CONNECTED", NULL, column_connected, COLUMN_WIDE },
+    { "ADDRESS", "address", NULL, COLUMN_WIDE },
+    { "LABELS", NULL, column_labels, COLUMN_WIDE },
+};
+static const struct listing listing = { columns, COUNT_OF(columns), "name", "name" };
+
+static char *node_path(const char *name, const char *more)
+{
+    struct str path = { 0 };
+
+    str_add(&path, "/v1/nodes/");
+    client_escape(name, &path);
+    str_add(&path, more);
+    return str_take(&path);
+}
+
+static int run_list(struct cli *cli, const struct args *args)
+{
+    return cli_list(cli, args, "/v1/nodes", &listing);
+}
+
+static int run_show(struct cli *cli, const struct args *args)
+{
+    return cli_show(cli, args, "/v1/nodes/", &listing);
+}
+
+static int cordon(struct cli *cli, const struct args *args, const char *action)
+{
+    CLEANUP(json_decrefp) json_t *body = json_pack("{s:s}", "action", action);
+    struct output output;
+    struct err err = { 0 };
+    int r = cli_need_client(cli, args);
+
+    if (r != 0)
+        return r;
+    if (output_from_args(args, cli->settings.values[SETTING_OUTPUT], &output, &err) < 0)
+        return cli_fail_usage(cli, "%s", err.text);
+    if (args_maybe(args, "reason"))
+        json_object_set_new(body, "reason", json_string(args_maybe(args, "reason")));
+    for (size_t i = 0; i < args->rest.n; i++) {
+        CLEANUP(freep) char *path = node_path(args->rest.at[i], "/actions");
+        struct client_request request = { .method = "POST", .path = path, .is_repeatable = true };
+        CLEANUP(json_decrefp) json_t *node = NULL;
+
+        r = cli_call(cli, &request, body, &node);
+        if (r != 0)
+            return r;
+        if (output.format == OUTPUT_TABLE)
+            printf("%s  %s\n", args->rest.at[i], json_string_value(json_object_get(node, "state")));
+        else if (output_item(&output, &listing, node, &err) < 0)
+            return cli_fail_usage(cli, "%s", err.text);
+    }
+    return EXIT_DONE;
+}
+
+static int run_cordon(struct cli *cli, const struct args *args)
+{
+    return cordon(cli, args, "cordon");
+}
+
+static int run_uncordon(struct cli *cli, const struct args *args)
+{
+    return cordon(cli, args, "uncordon");
+}
+
+static const struct grammar list_grammar = { .sets = { &output_flags, &time_flags,
+                                                       &client_flags } };
+static const struct grammar one_grammar = {
+    .sets = { &output_flags, &time_flags, &client_flags },
+    .rest = "NODE",
+    .rest_words = "@node",
+    .n_rest_min = 1,
+    .n_rest_max = REST_MANY,
+};
+static const struct cli_flag own[] = {
+    { "reason", 0, "TEXT", "why, for whoever looks at the node", NULL, false },
+};
+static const struct flag_set own_flags = { NULL, own, COUNT_OF(own) };
+static const struct grammar cordon_grammar = {
+    .sets = { &own_flags, &output_flags, &client_flags },
+    .rest = "NODE",
+    .rest_words = "@node",
+    .n_rest_min = 1,
+    .n_rest_max = REST_MANY,
+};
+
+const struct verb verb_node_list = {
+    .name = "node list",
+    .run = run_list,
+    .help = "List the nodes",
+    .usage = "[FLAG...]",
+    .examples = { "node list", "node list -o wide" },
+    .grammar = &list_grammar,
+};
+const struct verb verb_node_show = {
+    .name = "node show",
+    .run = run_show,
+    .help = "Show nodes",
+    .usage = "[FLAG...] NODE...",
+    .examples = { "node show gpu-a1", "node show gpu-a1 -o json" },
+    .grammar = &one_grammar,
+};
+const struct verb verb_node_cordon = {
+    .name = "node cordon",
+    .run = run_cordon,
+    .help = "Give nodes no new work; what runs there goes on",
+    .usage = "[FLAG...] NODE...",
+    .examples = { "node cordon gpu-a1 --reason 'kernel update'", "node cordon gpu-a1 gpu-a2" },
+    .grammar = &cordon_grammar,
+};
+const struct verb verb_node_uncordon = {
+    .name = "node uncordon",
+    .run = run_uncordon,
+    .help = "Give nodes work again",
+    .usage = "[FLAG...] NODE...",
+    .examples = { "node uncordon gpu-a1", "node uncordon gpu-a1 gpu-a2" },
+    .grammar = &one_grammar,
+};

@@ -1,0 +1,285 @@
+/* berth queue: shares of the cluster. */
+#include <errno.h>
+
+#include "base/quantity.h"
+#include "cli/verb.h"
+
+/* ---- columns ---- */
+
+/* "8 cpu, 2Gi memory" of an object of amounts. */
+static void add_amounts(const json_t *amounts, struct str *out)
+{
+    const char *resource;
+    json_t *amount;
+
+    json_object_foreach((json_t *)amounts, resource, amount)
+    {
+        if (out->len)
+            str_add(out, ", ");
+        output_text(amounts, resource, out);
+        str_addf(out, " %s", resource);
+    }
+}
+
+static void column_guarantee(const json_t *item, const struct output *output, struct str *out)
+{
+    (void)output;
+    add_amounts(json_object_get(item, "guarantee"), out);
+}
+
+static void column_deserved(const json_t *item, const struct output *output, struct str *out)
+{
+    const json_t *counted = output_at(item, "usage/deserved");
+
+    (void)output;
+    add_amounts(counted ? counted : json_object_get(item, "deserved"), out);
+}
+
+static void column_allocated(const json_t *item, const struct output *output, struct str *out)
+{
+    (void)output;
+    add_amounts(output_at(item, "usage/allocated"), out);
+}
+
+static void column_requested(const json_t *item, const struct output *output, struct str *out)
+{
+    (void)output;
+    add_amounts(output_at(item, "usage/requested"), out);
+}
+
+static void column_fair(const json_t *item, const struct output *output, struct str *out)
+{
+    (void)output;
+    add_amounts(output_at(item, "usage/fairShare"), out);
+}
+
+static void column_cap(const json_t *item, const struct output *output, struct str *out)
+{
+    (void)output;
+    add_amounts(json_object_get(item, "cap"), out);
+}
+
+static const struct column columns[] = {
+    { "QUEUE", "name", NULL, 0 },
+    { "STATE", "state", NULL, COLUMN_STATE },
+    { "WEIGHT", "weight", NULL, COLUMN_RIGHT },
+    { "GUARANTEED", NULL, column_guarantee, 0 },
+    { "DESERVED", NULL, column_deserved, 0 },
+    { "ALLOCATED", NULL, column_allocated, 0 },
+    { "CAP", NULL, column_cap, 0 },
+    { "PENDING", "usage/pending", NULL, COLUMN_RIGHT },
+    { "RUNNING", "usage/running", NULL, COLUMN_RIGHT },
+    { "PARENT", "parent", NULL, COLUMN_WIDE },
+    { "REQUESTED", NULL, column_requested, COLUMN_WIDE },
+    { "FAIR", NULL, column_fair, COLUMN_WIDE },
+    { "PRIORITY", "priority", NULL, COLUMN_RIGHT | COLUMN_WIDE },
+    { "REVISION", "revision", NULL, COLUMN_RIGHT | COLUMN_WIDE },
+};
+static const struct listing listing = { columns, COUNT_OF(columns), "name", "name" };
+
+static int run_list(struct cli *cli, const struct args *args)
+{
+    return cli_list(cli, args, "/v1/queues", &listing);
+}
+
+static int run_show(struct cli *cli, const struct args *args)
+{
+    return cli_show(cli, args, "/v1/queues/", &listing);
+}
+
+static int run_delete(struct cli *cli, const struct args *args)
+{
+    return cli_delete_each(cli, args, "/v1/queues/");
+}
+
+/* ---- create and set ---- */
+
+/* Puts "RESOURCE=AMOUNT" of each flag of that name into an object of the body. */
+static int put_amounts(const struct args *args, const char *flag, json_t *body, struct err *err)
+{
+    json_t *amounts = NULL;
+
+    for (size_t i = 0; i < args->flags.n; i++) {
+        const char *value = args->flags.at[i].value, *equals = strchr(value, '=');
+        CLEANUP(freep) char *resource = NULL;
+        int64_t amount;
+
+        if (!text_eq(args->flags.at[i].flag->name, flag))
+            continue;
+        if (!equals || equals == value)
+            return err_set(err, -EINVAL, "--%s: '%s' is not RESOURCE=AMOUNT", flag, value);
+        resource = mem_copy(value, (size_t)(equals - value));
+        if (quantity_parse(equals + 1, quantity_unit_of(resource), &amount, err) < 0)
+            return err_wrap(err, "--%s %s", flag, value);
+        if (!amounts) {
+            amounts = json_object();
+            json_object_set_new(body, flag, amounts);
+        }
+        json_object_set_new(amounts, resource, json_string(equals + 1));
+    }
+    return 0;
+}
+
+static int put_number(const struct args *args, const char *flag, json_t *body, struct err *err)
+{
+    int64_t value = 0;
+
+    if (!args_has(args, flag))
+        return 0;
+    if (args_int(args, flag, INT32_MIN, INT32_MAX, &value, err) < 0)
+        return err->code;
+    json_object_set_new(body, flag, json_integer(value));
+    return 0;
+}
+
+static int make_body(const struct args *args, json_t *body, struct err *err)
+{
+    static const char *const amounts[] = { "guarantee", "deserved", "cap" };
+    static const char *const texts[] = { "parent", "state" };
+    static const char *const numbers[] = { "weight", "priority" };
+    int r = 0;
+
+    for (size_t i = 0; i < COUNT_OF(texts); i++)
+        if (args_has(args, texts[i]))
+            json_object_set_new(body, texts[i], json_string(args_get(args, texts[i])));
+    for (size_t i = 0; i < COUNT_OF(numbers) && r == 0; i++)
+        r = put_number(args, numbers[i], body, err);
+    for (size_t i = 0; i < COUNT_OF(amounts) && r == 0; i++)
+        r = put_amounts(args, amounts[i], body, err);
+    if (args_has(args, "reclaimable"))
+        json_object_set_new(body, "reclaimable",
+                            json_boolean(text_eq(args_get(args, "reclaimable"), "yes")));
+    return r;
+}
+
+static int change(struct cli *cli, const struct args *args, const char *method, const char *path,
+                  const json_t *body)
+{
+    const char *headers[] = { "If-Match: *", NULL };
+    CLEANUP(json_decrefp) json_t *queue = NULL;
+    struct output output;
+    struct err err = { 0 };
+    int r;
+
+    if (output_from_args(args, cli->settings.values[SETTING_OUTPUT], &output, &err) < 0)
+        return cli_fail_usage(cli, "%s", err.text);
+    r = cli_call(cli,
+                 &(struct client_request){ .method = method,
+                                           .path = path,
+                                           .headers = text_eq(method, "PATCH") ? headers : NULL },
+                 body, &queue);
+    if (r != 0)
+        return r;
+    if (output.format == OUTPUT_TABLE)
+        printf("%s  %s\n", json_string_value(json_object_get(queue, "name")),
+               json_string_value(json_object_get(queue, "state")));
+    else if (output_item(&output, &listing, queue, &err) < 0)
+        return cli_fail_usage(cli, "%s", err.text);
+    return EXIT_DONE;
+}
+
+static int run_create(struct cli *cli, const struct args *args)
+{
+    CLEANUP(json_decrefp) json_t *body = json_pack("{s:s}", "name", args->rest.at[0]);
+    struct err err = { 0 };
+    int r;
+
+    if (make_body(args, body, &err) < 0)
+        return cli_fail_usage(cli, "%s", err.text);
+    r = cli_need_client(cli, args);
+    return r != 0 ? r : change(cli, args, "POST", "/v1/queues", body);
+}
+
+static int run_set(struct cli *cli, const struct args *args)
+{
+    CLEANUP(json_decrefp) json_t *body = json_object();
+    CLEANUP(str_fini) struct str path = { 0 };
+    struct err err = { 0 };
+    int r;
+
+    if (make_body(args, body, &err) < 0)
+        return cli_fail_usage(cli, "%s", err.text);
+    if (json_object_size(body) == 0)
+        return cli_fail_usage(cli, "say what to set: --state, --weight, --cap ...");
+    str_add(&path, "/v1/queues/");
+    client_escape(args->rest.at[0], &path);
+    r = cli_need_client(cli, args);
+    return r != 0 ? r : change(cli, args, "PATCH", path.data, body);
+}
+
+static const struct cli_flag own[] = {
+    { "parent", 0, "QUEUE", "the queue it is a part of", "@queue", false },
+    { "state", 0, "STATE", "open; draining: no new jobs; closed: no new tasks either",
+      "open|draining|closed", false },
+    { "weight", 0, "N", "its share against its siblings", NULL, false },
+    { "priority", 0, "N", "of queues, the higher comes first", NULL, false },
+    { "guarantee", 0, "RESOURCE=AMOUNT", "never lent out", NULL, true },
+    { "deserved", 0, "RESOURCE=AMOUNT", "what it may take back", NULL, true },
+    { "cap", 0, "RESOURCE=AMOUNT", "never more than this", NULL, true },
+    { "reclaimable", 0, "WORD", "whether others may take back what it borrowed", "yes|no", false },
+};
+static const struct flag_set own_flags = { "Flags of the queue", own, COUNT_OF(own) };
+static const struct grammar list_grammar = { .sets = { &output_flags, &client_flags } };
+static const struct grammar show_grammar = {
+    .sets = { &output_flags, &client_flags },
+    .rest = "QUEUE",
+    .rest_words = "@queue",
+    .n_rest_min = 1,
+    .n_rest_max = REST_MANY,
+};
+static const struct grammar delete_grammar = {
+    .sets = { &client_flags },
+    .rest = "QUEUE",
+    .rest_words = "@queue",
+    .n_rest_min = 1,
+    .n_rest_max = REST_MANY,
+};
+static const struct grammar change_grammar = {
+    .sets = { &own_flags, &output_flags, &client_flags },
+    .rest = "QUEUE",
+    .rest_words = "@queue",
+    .n_rest_min = 1,
+    .n_rest_max = 1,
+};
+
+const struct verb verb_queue_list = {
+    .name = "queue list",
+    .run = run_list,
+    .help = "List the queues",
+    .usage = "[FLAG...]",
+    .examples = { "queue list", "queue list -o json" },
+    .grammar = &list_grammar,
+};
+const struct verb verb_queue_show = {
+    .name = "queue show",
+    .run = run_show,
+    .help = "Show queues",
+    .usage = "[FLAG...] QUEUE...",
+    .examples = { "queue show research", "queue show research -o yaml" },
+    .grammar = &show_grammar,
+};
+const struct verb verb_queue_create = {
+    .name = "queue create",
+    .run = run_create,
+    .help = "Create a queue",
+    .usage = "[FLAG...] QUEUE",
+    .examples = { "queue create research --weight 2",
+                  "queue create night --parent research --cap cpu=16 --cap memory=64Gi" },
+    .grammar = &change_grammar,
+};
+const struct verb verb_queue_set = {
+    .name = "queue set",
+    .run = run_set,
+    .help = "Change a queue; what is not named stays",
+    .usage = "[FLAG...] QUEUE",
+    .examples = { "queue set research --state draining", "queue set research --cap cpu=32" },
+    .grammar = &change_grammar,
+};
+const struct verb verb_queue_delete = {
+    .name = "queue delete",
+    .run = run_delete,
+    .help = "Delete queues that have no jobs and no children (also: rm)",
+    .usage = "[FLAG...] QUEUE...",
+    .examples = { "queue delete night", "queue delete night old" },
+    .grammar = &delete_grammar,
+};

@@ -1,0 +1,118 @@
+/* berth job show: one job with its tasks. */
+#include "cli/job.h"
+
+enum { TASKS_SHOWN = 100 };
+
+static int print_tasks(struct cli *cli, const struct output *output, const char *job)
+{
+    CLEANUP(freep) char *more = text_format("/tasks?limit=%d", TASKS_SHOWN);
+    CLEANUP(freep) char *path = job_path(job, more);
+    CLEANUP(json_decrefp) json_t *tasks = NULL;
+    struct err err = { 0 };
+    int r = cli_get(cli, path, &tasks);
+
+    if (r != 0)
+        return r;
+    fputc('\n', output->to);
+    if (output_list(output, &task_listing, tasks, &err) < 0)
+        return cli_fail_usage(cli, "%s", err.text);
+    if (json_object_get(tasks, "next"))
+        fprintf(stderr, "the first %d tasks; all: berth job show %s --tasks -o jsonl\n",
+                TASKS_SHOWN, job);
+    return EXIT_DONE;
+}
+
+/* Every task, however many. */
+static int print_all_tasks(struct cli *cli, struct output *output, const char *job)
+{
+    CLEANUP(freep) char *cursor = text_copy("");
+
+    while (cursor) {
+        CLEANUP(json_decrefp) json_t *page = NULL;
+        CLEANUP(str_fini) struct str more = { 0 };
+        CLEANUP(freep) char *path = NULL;
+        struct err err = { 0 };
+        int r;
+
+        str_add(&more, "/tasks?limit=1000");
+        if (cursor[0]) {
+            str_add(&more, "&cursor=");
+            client_escape(cursor, &more);
+        }
+        path = job_path(job, more.data);
+        r = cli_get(cli, path, &page);
+        if (r != 0)
+            return r;
+        if (output_list(output, &task_listing, page, &err) < 0)
+            return cli_fail_usage(cli, "%s", err.text);
+        output->has_head = false;
+        mem_free(cursor);
+        cursor = text_copy(json_string_value(json_object_get(page, "next")));
+    }
+    return EXIT_DONE;
+}
+
+static int print_job(struct cli *cli, const struct output *output, const json_t *job,
+                     const char *id)
+{
+    struct output whole = *output;
+    struct err err = { 0 };
+
+    if (whole.format == OUTPUT_TABLE)
+        whole.format = OUTPUT_WIDE; /* one job has the room */
+    if (output_item(&whole, &job_listing, job, &err) < 0)
+        return cli_fail_usage(cli, "%s", err.text);
+    if (output->format != OUTPUT_TABLE && output->format != OUTPUT_WIDE)
+        return EXIT_DONE;
+    return print_tasks(cli, output, id);
+}
+
+static int run_show(struct cli *cli, const struct args *args)
+{
+    int exit_code = cli_need_client(cli, args);
+    struct output output;
+    struct err err = { 0 };
+
+    if (exit_code != 0)
+        return exit_code;
+    if (output_from_args(args, cli->settings.values[SETTING_OUTPUT], &output, &err) < 0)
+        return cli_fail_usage(cli, "%s", err.text);
+    for (size_t i = 0; i < args->rest.n && exit_code == 0; i++) {
+        CLEANUP(json_decrefp) json_t *job = NULL;
+        CLEANUP(freep) char *path = NULL;
+        struct job_name name;
+
+        exit_code = job_find(cli, args, args->rest.at[i], &name);
+        if (exit_code == 0 && args_has(args, "tasks")) {
+            exit_code = print_all_tasks(cli, &output, name.job);
+            continue;
+        }
+        path = job_path(name.job, "");
+        if (exit_code == 0)
+            exit_code = cli_get(cli, path, &job);
+        if (exit_code == 0)
+            exit_code = print_job(cli, &output, job, name.job);
+    }
+    return exit_code;
+}
+
+static const struct cli_flag own[] = {
+    { "tasks", 0, NULL, "list its tasks, all of them, instead of the job", NULL, false },
+};
+static const struct flag_set own_flags = { NULL, own, COUNT_OF(own) };
+static const struct grammar grammar = {
+    .sets = { &own_flags, &namespace_flags, &output_flags, &time_flags, &client_flags },
+    .rest = "JOB",
+    .rest_words = "@job",
+    .n_rest_min = 1,
+    .n_rest_max = REST_MANY,
+};
+const struct verb verb_job_show = {
+    .name = "job show",
+    .run = run_show,
+    .help = "Show a job and its tasks",
+    .usage = "[FLAG...] JOB...",
+    .more = "JOB is an id (j-12), the name of one job, or last: your newest.",
+    .examples = { "job show j-12", "job show last -o json" },
+    .grammar = &grammar,
+};

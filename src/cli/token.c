@@ -1,0 +1,100 @@
+/* berth token: who may ask the server. */
+#include "cli/verb.h"
+
+static const struct column columns[] = {
+    { "ID", "id", NULL, 0 },         { "NAME", "name", NULL, 0 },
+    { "USER", "user", NULL, 0 },     { "NAMESPACE", "namespace", NULL, 0 },
+    { "RIGHTS", "rights", NULL, 0 }, { "UNTIL", "until", NULL, 0 },
+};
+static const struct listing listing = { columns, COUNT_OF(columns), "id", "name" };
+
+static int run_list(struct cli *cli, const struct args *args)
+{
+    return cli_list(cli, args, "/v1/tokens", &listing);
+}
+
+static int run_delete(struct cli *cli, const struct args *args)
+{
+    return cli_delete_each(cli, args, "/v1/tokens/");
+}
+
+static int run_create(struct cli *cli, const struct args *args)
+{
+    CLEANUP(json_decrefp) json_t *body = json_pack("{s:s}", "name", args->rest.at[0]);
+    CLEANUP(json_decrefp) json_t *token = NULL;
+    static const char *const texts[] = { "user", "namespace", "rights", "lifetime" };
+    struct output output;
+    struct err err = { 0 };
+    int r = cli_need_client(cli, args);
+
+    if (r != 0)
+        return r;
+    if (output_from_args(args, cli->settings.values[SETTING_OUTPUT], &output, &err) < 0)
+        return cli_fail_usage(cli, "%s", err.text);
+    for (size_t i = 0; i < COUNT_OF(texts); i++)
+        if (args_has(args, texts[i]))
+            json_object_set_new(body, texts[i], json_string(args_get(args, texts[i])));
+    if (!args_has(args, "user"))
+        json_object_set_new(body, "user", json_string(args->rest.at[0]));
+    if (!args_has(args, "rights"))
+        json_object_set_new(body, "rights", json_string("user"));
+    /* Not to be repeated blindly: each repetition would make another token. */
+    r = cli_call(cli, &(struct client_request){ .method = "POST", .path = "/v1/tokens" }, body,
+                 &token);
+    if (r != 0)
+        return r;
+    if (output.format == OUTPUT_TABLE)
+        printf("%s\n", json_string_value(json_object_get(token, "token")));
+    else if (output_item(&output, &listing, token, &err) < 0)
+        return cli_fail_usage(cli, "%s", err.text);
+    return EXIT_DONE;
+}
+
+static const struct cli_flag own[] = {
+    { "user", 0, "NAME", "who asks with it (default: its name)", NULL, false },
+    { "namespace", 'n', "NAME", "where it is good (default: everywhere)", NULL, false },
+    { "rights", 0, "WORD", "viewer reads, user also submits (default), admin all, agent serves",
+      "viewer|user|admin|agent", false },
+    { "lifetime", 0, "TIME", "how long it is good: 30d (default: for ever)", NULL, false },
+};
+static const struct flag_set own_flags = { "Flags of the token", own, COUNT_OF(own) };
+static const struct grammar list_grammar = { .sets = { &output_flags, &client_flags } };
+static const struct grammar create_grammar = {
+    .sets = { &own_flags, &output_flags, &client_flags },
+    .rest = "NAME",
+    .n_rest_min = 1,
+    .n_rest_max = 1,
+};
+static const struct grammar delete_grammar = {
+    .sets = { &client_flags },
+    .rest = "ID",
+    .rest_words = "@token",
+    .n_rest_min = 1,
+    .n_rest_max = REST_MANY,
+};
+
+const struct verb verb_token_list = {
+    .name = "token list",
+    .run = run_list,
+    .help = "List the tokens, without their secrets",
+    .usage = "[FLAG...]",
+    .examples = { "token list", "token list -o json" },
+    .grammar = &list_grammar,
+};
+const struct verb verb_token_create = {
+    .name = "token create",
+    .run = run_create,
+    .help = "Create a token and print it, this once",
+    .usage = "[FLAG...] NAME",
+    .examples = { "token create ci --namespace build --lifetime 30d > ci.token",
+                  "token create gpu-a1 --rights agent > agent.token" },
+    .grammar = &create_grammar,
+};
+const struct verb verb_token_delete = {
+    .name = "token delete",
+    .run = run_delete,
+    .help = "Delete tokens: nobody can ask with them any more",
+    .usage = "[FLAG...] ID...",
+    .examples = { "token delete 3f9a", "token delete 3f9a 77c1" },
+    .grammar = &delete_grammar,
+};

@@ -1,0 +1,18 @@
+/*
+ * Batches: what was committed, shared between threads by counting. See ledger.h.
+ */
+#ifndef LEDGER_BATCH_H
+#define LEDGER_BATCH_H
+
+#include "ledger/ledger.h"
+
+/** A batch of n events, to be filled in; counted once. */
+struct batch *batch_new(uint64_t revision, size_t n);
+/** The i-th event of a batch that was not shared yet. */
+struct batch_event *batch_event(struct batch *batch, size_t i);
+/** A copy of a text that lives as long as the batch. */
+const char *batch_text(struct batch *batch, const char *text);
+/** Sets an event's row, counting it up. */
+void batch_event_row(struct batch_event *event, enum row_kind kind, const void *row);
+
+#endif

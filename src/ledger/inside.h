@@ -1,0 +1,63 @@
+/*
+ * Inside of the ledger, for ledger.c, writer.c and reader.c only.
+ */
+#ifndef LEDGER_INSIDE_H
+#define LEDGER_INSIDE_H
+
+#include <pthread.h>
+
+#include "base/digest.h"
+#include "ledger/changes.h"
+#include "ledger/judge.h"
+#include "ledger/ledger.h"
+#include "ledger/store.h"
+
+enum { BATCH_OPS_MAX = 512, NAME_OF_BATCH_SIZE = 128 };
+
+struct listener {
+    batch_fn *fn;
+    void *arg;
+};
+
+/* A batch on its way through the writer. */
+struct writing {
+    struct op *ops[BATCH_OPS_MAX];
+    size_t n_ops;
+    struct changes changes;
+    char name[NAME_OF_BATCH_SIZE];
+    uint64_t before; /* the revision it began at */
+};
+
+struct ledger {
+    char *address, *server;
+    struct clock clock;
+    void (*at_point)(const char *point);
+    char life[17]; /* of this opening: makes batch names unique */
+    char incarnation[DIGEST_HEX_SIZE];
+    VEC_OF(struct listener) listeners;
+
+    /* the writer thread's, once it runs */
+    struct store *store;
+    struct mirror mirror;
+    bool is_stale;  /* the mirror may differ from the store: load it again */
+    bool is_unsure; /* of `writing` it is not known whether it was committed */
+    int n_asked;    /* how often that was looked up in vain */
+    uint64_t n_batches;
+    struct writing writing;
+
+    pthread_t thread;
+    bool has_thread;
+    pthread_mutex_t lock; /* of what follows */
+    pthread_cond_t arrived;
+    struct op *first, **end;
+    bool is_closing;
+    char trouble[240]; /* why the store cannot be written; "" it can */
+};
+
+/** The writer's thread: until the ledger closes and nothing waits. */
+void *writer_run(void *ledger);
+/** Tells all listeners all that is live. */
+MUST_CHECK int writer_tell_base(struct ledger *ledger, struct err *err);
+void ledger_at(const struct ledger *ledger, const char *point);
+
+#endif

@@ -1,0 +1,155 @@
+/*
+ * Judge of binds: makes the attempts of all parts of a group, or of none. Each part is held
+ * against the node as the parts before it left it; what is refused is told part by part.
+ */
+#include "ledger/judge_part.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* Why a task waits if its node is short of this. */
+static enum wait_code short_of(const char *resource)
+{
+    if (strcmp(resource, "cpu") == 0)
+        return WAIT_INSUFFICIENT_CPU;
+    if (strcmp(resource, "memory") == 0)
+        return WAIT_INSUFFICIENT_MEMORY;
+    if (strcmp(resource, "pods") == 0)
+        return WAIT_INSUFFICIENT_SLOTS;
+    if (strcmp(resource, "storage") == 0 || strcmp(resource, "ephemeral-storage") == 0)
+        return WAIT_INSUFFICIENT_STORAGE;
+    return strcmp(resource, "gpu") == 0 ? WAIT_INSUFFICIENT_DEVICE : WAIT_INSUFFICIENT_COUNTER;
+}
+
+static int64_t asked(const struct mirror_group *group, const char *resource)
+{
+    if (strcmp(resource, "pods") == 0)
+        return 1000;
+    for (size_t i = 0; i < group->n_asks; i++)
+        if (strcmp(group->asks[i].resource, resource) == 0)
+            return group->asks[i].value;
+    return 0;
+}
+
+static bool is_offered(const struct mirror_node *node, const char *resource)
+{
+    for (size_t i = 0; i < node->rooms.n; i++) {
+        const struct mirror_room *room = &node->rooms.at[i];
+        if (strcmp(room->resource, resource) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Room beside the live attempts, in every dimension that the task asks. A node that shrank
+ * below its use has none in that dimension, and takes nothing more until it fits again. */
+static enum wait_code room_for(const struct mirror_node *node, const struct mirror_group *group)
+{
+    for (size_t i = 0; i < node->rooms.n; i++) {
+        const struct mirror_room *room = &node->rooms.at[i];
+        int64_t value = asked(group, room->resource);
+        if (strcmp(room->resource, "pods") == 0 && !node->is_pods_offered)
+            continue;
+        if (value > room->offered - room->used)
+            return short_of(room->resource);
+    }
+    for (size_t i = 0; i < group->n_asks; i++)
+        if (group->asks[i].value && !is_offered(node, group->asks[i].resource))
+            return short_of(group->asks[i].resource);
+    return WAIT_NONE;
+}
+
+static enum wait_code judge_part(const struct trial *t, const struct mirror_job *job,
+                                 const struct op_bind_part *part)
+{
+    const struct mirror_task *task = mirror_task(job, part->group, part->index);
+    const struct mirror_node *node = mirror_node(t->mirror, part->node);
+
+    if (!task || task->state != TASK_PENDING || part->number != task->number + 1)
+        return WAIT_CAPACITY_CHANGED;
+    if (!node || !node_takes_work((enum node_state)node->row->state))
+        return WAIT_NODE_NOT_READY;
+    if (node->row->is_cordoned || node->row->is_draining)
+        return WAIT_NODE_CORDONED;
+    if (node->row->facts != part->facts)
+        return WAIT_CAPACITY_CHANGED;
+    return room_for(node, &job->groups[part->group]);
+}
+
+static void bind_part(struct trial *t, const struct mirror_job *job, const struct op_bind *op,
+                      const struct op_bind_part *part)
+{
+    const struct mirror_task *task = mirror_task(job, part->group, part->index);
+    struct row_attempt *row = row_new(ROW_ATTEMPT);
+
+    row->job = op->job;
+    row->grp = part->group;
+    row->idx = part->index;
+    row->number = part->number;
+    row_set(&row->node, part->node);
+    row->generation = mirror_node(t->mirror, part->node)->row->generation;
+    row->tries = task->tries;
+    row->evictions = task->evictions;
+    row_set(&row->decision, op->decision);
+    row->bound_at = t->now;
+    attempt_put(t, row);
+}
+
+static int refuse(struct trial *t, const struct op_bind *op, enum wait_code code, const char *why)
+{
+    for (size_t i = 0; i < op->n_parts; i++)
+        if (!op->parts[i].refused)
+            op->parts[i].refused = code;
+    return problem_set(t->problem, PROBLEM_CHANGED_SINCE, "j-%" PRIu64 ": %s", op->job, why);
+}
+
+/* The job as it was decided on, or NULL: then every part is refused. */
+static struct mirror_job *bound_job(struct trial *t, const struct op_bind *op)
+{
+    struct mirror_job *job = mirror_job(t->mirror, op->job);
+
+    if (!job || job_is_over((enum job_state)job->row->state) || job->row->state == JOB_STOPPING)
+        refuse(t, op, WAIT_CAPACITY_CHANGED, "it is over or stopping");
+    else if (job->row->is_held)
+        refuse(t, op, WAIT_HELD, "it is held");
+    else if (job->row->is_suspended)
+        refuse(t, op, WAIT_SUSPENDED, "it is suspended");
+    else if (job->row->version != op->version)
+        refuse(t, op, WAIT_CAPACITY_CHANGED, "it was changed since");
+    else
+        return job;
+    return NULL;
+}
+
+void judge_bind(struct trial *t, struct op_bind *op)
+{
+    struct mirror_job *job;
+    size_t n_refused = 0;
+
+    for (size_t i = 0; i < op->n_parts; i++)
+        op->parts[i].refused = WAIT_NONE;
+    if (!trial_is_steward(t, op->fence))
+        return;
+    job = bound_job(t, op);
+    if (!job)
+        return;
+    if (op->n_parts == 0) {
+        problem_set(t->problem, PROBLEM_BAD_REQUEST, "a group has parts");
+        return;
+    }
+    for (size_t i = 0; i < op->n_parts; i++) {
+        op->parts[i].refused = judge_part(t, job, &op->parts[i]);
+        if (op->parts[i].refused)
+            n_refused++;
+        else
+            bind_part(t, job, op, &op->parts[i]);
+    }
+    if (n_refused)
+        problem_set(t->problem, PROBLEM_CHANGED_SINCE,
+                    "j-%" PRIu64 ": %zu of %zu parts cannot be placed as decided", op->job,
+                    n_refused, op->n_parts);
+    else if (job->row->state == JOB_PENDING && !gang_is_whole(job))
+        refuse(t, op, WAIT_GANG_INCOMPLETE, "so few would start less than its minimum");
+    else
+        job_review(t, job);
+}

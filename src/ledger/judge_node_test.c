@@ -1,0 +1,344 @@
+/* Judge of nodes: registration, beats, farewell, cordons and what the steward says of them. */
+#include <string.h>
+
+#include "base/test.h"
+#include "ledger/check.h"
+#include "ledger/world.h"
+
+static const char offers[] = "{\"cpu\":4000,\"memory\":1073741824}";
+
+static void open_world(struct world *w)
+{
+    world_open(w, "memory:");
+    world_lead(w);
+    CHECK_EQ(world_register(w, "n1", offers), PROBLEM_NONE);
+}
+
+static void close_world(struct world *w)
+{
+    struct err err = { 0 };
+
+    CHECK_OK(ledger_check_open(w->ledger, &err), &err);
+    world_close(w);
+}
+
+static const struct {
+    const char *name, *node, *boot, *offers, *labels, *taints, *info;
+    int64_t ttl_ms;
+    const char *pointer; /* of the refused field; NULL accepted */
+} rows[] = {
+    { "as it should be", "n2", "b", "{\"cpu\":1}", "{\"zone\":\"a\"}", "[]", "{}", 30000, NULL },
+    { "with nothing but offers", "n2", "b", "{}", NULL, NULL, NULL, 30000, NULL },
+    { "no name of a node", "-n2", "b", "{}", NULL, NULL, NULL, 30000, "/node" },
+    { "no boot id", "n2", "", "{}", NULL, NULL, NULL, 30000, "/bootId" },
+    { "no ttl", "n2", "b", "{}", NULL, NULL, NULL, 0, "/ttlMs" },
+    { "offers that are a list", "n2", "b", "[]", NULL, NULL, NULL, 30000, "/offers" },
+    { "offers that are broken", "n2", "b", "{\"cpu\":", NULL, NULL, NULL, 30000, "/offers" },
+    { "an amount below 0", "n2", "b", "{\"cpu\":-1}", NULL, NULL, NULL, 30000, "/offers" },
+    { "an amount above the limit", "n2", "b", "{\"cpu\":1152921504606846977}", NULL, NULL, NULL,
+      30000, "/offers" },
+    { "an amount that is a text", "n2", "b", "{\"cpu\":\"1\"}", NULL, NULL, NULL, 30000,
+      "/offers" },
+    { "no name of a resource", "n2", "b", "{\"c pu\":1}", NULL, NULL, NULL, 30000, "/offers" },
+    { "labels that are a list", "n2", "b", "{}", "[]", NULL, NULL, 30000, "/labels" },
+    { "taints that are an object", "n2", "b", "{}", NULL, "{}", NULL, 30000, "/taints" },
+    { "info that is broken", "n2", "b", "{}", NULL, NULL, "{", 30000, "/info" },
+};
+
+TEST(a_registration_is_read_whole)
+{
+    ROW_EACH (c, rows) {
+        struct world w = { 0 };
+        struct op *op = world_register_op(c->node, c->boot, c->offers);
+
+        open_world(&w);
+        op->reg.labels = text_copy(c->labels);
+        op->reg.taints = text_copy(c->taints);
+        op->reg.info = text_copy(c->info);
+        op->reg.ttl_ms = c->ttl_ms;
+        CHECK_EQ(world_run(&w, op), c->pointer ? PROBLEM_INVALID_FIELD : PROBLEM_NONE);
+        if (c->pointer)
+            CHECK_TEXT(w.problem.fields[0].pointer, c->pointer);
+        close_world(&w);
+    }
+}
+
+TEST(each_registration_is_another_generation)
+{
+    struct world w = { 0 };
+    struct row_node *first, *second, *third;
+
+    open_world(&w);
+    first = world_node(&w, "n1");
+    CHECK_EQ(first->generation, 1);
+    CHECK_EQ(first->facts, 1);
+    CHECK_EQ(first->state, NODE_READY);
+    CHECK_EQ(world_register(&w, "n1", offers), PROBLEM_NONE);
+    second = world_node(&w, "n1");
+    CHECK_EQ(second->generation, 2);
+    CHECK_EQ(second->facts, 1); /* nothing that placements depend on is new */
+    CHECK_EQ(second->seq, first->seq);
+    CHECK_EQ(world_register(&w, "n1", "{\"cpu\":8000}"), PROBLEM_NONE);
+    third = world_node(&w, "n1");
+    CHECK_EQ(third->facts, 2);
+    row_free(ROW_NODE, first);
+    row_free(ROW_NODE, second);
+    row_free(ROW_NODE, third);
+    close_world(&w);
+}
+
+TEST(the_answer_says_what_to_end)
+{
+    struct world w = { 0 };
+    struct op *op;
+    uint64_t job;
+
+    open_world(&w);
+    CHECK_EQ(world_register(&w, "n2", offers), PROBLEM_NONE);
+    job = world_submit(&w, "{\"replicas\":2}");
+    CHECK_EQ(world_bind(&w, job, 0, "n1"), PROBLEM_NONE);
+    CHECK_EQ(world_ack(&w, job, 0, 1, "n1"), PROBLEM_NONE);
+    CHECK_EQ(world_bind(&w, job, 1, "n2"), PROBLEM_NONE);
+    op = world_register_op("n1", "boot-1", offers);
+    op->reg.incarnation = text_copy(ledger_incarnation(w.ledger));
+    op->reg.revision_seen = 1;
+    op->reg.held = NEW0_N(struct held_attempt, 4);
+    op->reg.n_held = 4;
+    op->reg.held[0].attempt = (struct attempt_key){ job, 0, 0, 1 };
+    op->reg.held[1].attempt = (struct attempt_key){ job, 0, 1, 1 }; /* that is on n2 */
+    op->reg.held[2].attempt = (struct attempt_key){ job, 0, 0, 7 };
+    op->reg.held[3].attempt = (struct attempt_key){ job + 99, 0, 0, 1 };
+    CHECK_EQ(world_do(&w, op), PROBLEM_NONE);
+    CHECK(!op->reg.is_other_life);
+    CHECK_EQ(op->reg.generation, 2);
+    for (size_t i = 0; i < 4; i++)
+        CHECK_EQ(op->reg.held[i].is_to_end, i > 0);
+    CHECK_EQ(op->reg.held[1].why, CAUSE_DISOWNED);
+    op_free(op);
+    close_world(&w);
+}
+
+static const struct {
+    const char *name, *incarnation; /* NULL: the ledger's own */
+    uint64_t seen;
+    bool is_other_life;
+} lives[] = {
+    { "the same life", NULL, 1, false },
+    { "another incarnation", "0123", 1, true },
+    { "a later revision of this one", NULL, 100000, true },
+    { "none yet", "", 0, false },
+};
+
+TEST(what_belongs_to_another_life_is_left_alone)
+{
+    ROW_EACH (c, lives) {
+        struct world w = { 0 };
+        struct op *op;
+        uint64_t job;
+
+        open_world(&w);
+        job = world_submit(&w, "{\"retries\":{\"max\":1}}");
+        CHECK_EQ(world_bind(&w, job, 0, "n1"), PROBLEM_NONE);
+        CHECK_EQ(world_ack(&w, job, 0, 1, "n1"), PROBLEM_NONE);
+        op = world_register_op("n1", "boot-1", offers);
+        op->reg.incarnation =
+            text_copy(c->incarnation ? c->incarnation : ledger_incarnation(w.ledger));
+        op->reg.revision_seen = c->seen;
+        op->reg.held = NEW0_N(struct held_attempt, 2);
+        op->reg.n_held = 2;
+        op->reg.held[0].attempt = (struct attempt_key){ job, 0, 0, 1 };
+        op->reg.held[1].attempt = (struct attempt_key){ job + 5, 0, 0, 1 };
+        CHECK_EQ(world_do(&w, op), PROBLEM_NONE);
+        CHECK_EQ(op->reg.is_other_life, c->is_other_life);
+        CHECK(!op->reg.held[0].is_to_end);
+        CHECK_EQ(op->reg.held[1].is_to_end, !c->is_other_life);
+        op_free(op);
+        /* A name of another life is not this attempt's. */
+        CHECK_TEXT(world_attempt_says(&w, job, 0, 1),
+                   c->is_other_life ? "ended DISOWNED again" : "starting");
+        close_world(&w);
+    }
+}
+
+TEST(beats_raise_a_counter_and_nothing_else)
+{
+    struct world w = { 0 };
+    struct op *op;
+    uint64_t revision;
+
+    open_world(&w);
+    revision = w.revision;
+    CHECK_EQ(world_beat(&w, "n1"), PROBLEM_NONE);
+    CHECK_EQ(world_beat(&w, "n1"), PROBLEM_NONE);
+    CHECK_EQ(w.revision, revision);
+    CHECK_EQ(world_beat(&w, "n9"), PROBLEM_NOT_FOUND);
+    op = op_new(OP_BEAT, NULL, NULL);
+    op->beat.node = text_copy("n1");
+    op->beat.generation = 7;
+    CHECK_EQ(world_run(&w, op), PROBLEM_CONFLICT);
+    CHECK_EQ(world_node_state(&w, "n1", NODE_LOST), PROBLEM_NONE);
+    CHECK_EQ(world_beat(&w, "n1"), PROBLEM_CONFLICT); /* it must register again */
+    CHECK_EQ(world_register(&w, "n1", offers), PROBLEM_NONE);
+    CHECK_EQ(world_beat(&w, "n1"), PROBLEM_NONE);
+    close_world(&w);
+}
+
+static const struct {
+    const char *name;
+    enum node_state first, then; /* first: what it is before, by what the steward said */
+    enum problem_code code;
+} steps[] = {
+    { "ready to unreachable", NODE_READY, NODE_UNREACHABLE, PROBLEM_NONE },
+    { "ready to lost", NODE_READY, NODE_LOST, PROBLEM_NONE },
+    { "ready to gone", NODE_READY, NODE_GONE, PROBLEM_CONFLICT },
+    { "ready to leaving", NODE_READY, NODE_LEAVING, PROBLEM_CONFLICT },
+    { "ready to ready", NODE_READY, NODE_READY, PROBLEM_NONE },
+    { "unreachable to ready", NODE_UNREACHABLE, NODE_READY, PROBLEM_NONE },
+    { "unreachable to lost", NODE_UNREACHABLE, NODE_LOST, PROBLEM_NONE },
+    { "lost to ready", NODE_LOST, NODE_READY, PROBLEM_CONFLICT },
+    { "lost to unreachable", NODE_LOST, NODE_UNREACHABLE, PROBLEM_CONFLICT },
+    { "lost to gone", NODE_LOST, NODE_GONE, PROBLEM_NONE },
+};
+
+TEST(the_steward_moves_nodes_along_their_states)
+{
+    ROW_EACH (c, steps) {
+        struct world w = { 0 };
+        struct row_node *node;
+
+        open_world(&w);
+        CHECK_EQ(world_node_state(&w, "n1", c->first), PROBLEM_NONE);
+        CHECK_EQ(world_node_state(&w, "n1", c->then), c->code);
+        node = world_node(&w, "n1");
+        CHECK_EQ(node->state, c->code ? c->first : c->then);
+        row_free(ROW_NODE, node);
+        close_world(&w);
+    }
+}
+
+TEST(a_node_that_was_heard_of_since_is_not_lost)
+{
+    struct world w = { 0 };
+    struct op *op = op_new(OP_NODE_STATE, NULL, NULL);
+
+    open_world(&w);
+    op->node_state = (struct op_node_state){
+        .node = text_copy("n1"), .generation = 1, .beat = 0, .state = NODE_LOST, .fence = w.fence
+    };
+    CHECK_EQ(world_beat(&w, "n1"), PROBLEM_NONE);
+    CHECK_EQ(world_do(&w, op), PROBLEM_CHANGED_SINCE);
+    op->node_state.beat = 1;
+    op->node_state.generation = 0;
+    CHECK_EQ(world_do(&w, op), PROBLEM_CHANGED_SINCE);
+    op->node_state.generation = 1;
+    op->node_state.fence++;
+    CHECK_EQ(world_do(&w, op), PROBLEM_CONFLICT); /* an old steward */
+    op->node_state.fence--;
+    CHECK_EQ(world_do(&w, op), PROBLEM_NONE);
+    mem_free(op->node_state.node);
+    op->node_state.node = text_copy("n9");
+    CHECK_EQ(world_do(&w, op), PROBLEM_NOT_FOUND);
+    op_free(op);
+    close_world(&w);
+}
+
+TEST(all_attempts_of_a_lost_node_end)
+{
+    struct world w = { 0 };
+    uint64_t stays, goes;
+    struct row_job *job;
+
+    open_world(&w);
+    stays = world_submit(&w, "{\"replicas\":3}");
+    goes = world_submit(&w, "{\"onFailure\":\"stop\"}");
+    CHECK_EQ(world_run(&w, world_bind_op(&w, stays, 0, 3, "n1")), PROBLEM_NONE);
+    CHECK_EQ(world_bind(&w, goes, 0, "n1"), PROBLEM_NONE);
+    CHECK_EQ(world_ack(&w, stays, 1, 1, "n1"), PROBLEM_NONE);
+    CHECK_EQ(world_ack(&w, goes, 0, 1, "n1"), PROBLEM_NONE);
+    CHECK_EQ(world_stop(&w, goes), PROBLEM_NONE);
+    CHECK_EQ(world_node_state(&w, "n1", NODE_LOST), PROBLEM_NONE);
+    job = world_job(&w, stays);
+    CHECK_EQ(job->state, JOB_PENDING);
+    CHECK_EQ(job->n_pending, 3);
+    row_free(ROW_JOB, job);
+    CHECK_EQ(world_job_state(&w, goes), JOB_CANCELLED);
+    close_world(&w);
+}
+
+static struct op *leave_op(uint64_t generation)
+{
+    struct op *op = op_new(OP_LEAVE, NULL, NULL);
+
+    op->leave.node = text_copy("n1");
+    op->leave.generation = generation;
+    return op;
+}
+
+static enum node_state state_of(struct world *w)
+{
+    struct row_node *node = world_node(w, "n1");
+    enum node_state state = (enum node_state)node->state;
+
+    row_free(ROW_NODE, node);
+    return state;
+}
+
+TEST(a_node_that_leaves_is_gone_with_its_last_attempt)
+{
+    struct world w = { 0 };
+    uint64_t job;
+
+    open_world(&w);
+    job = world_submit(&w, "{\"replicas\":2}");
+    CHECK_EQ(world_run(&w, world_bind_op(&w, job, 0, 2, "n1")), PROBLEM_NONE);
+    CHECK_EQ(world_ack(&w, job, 0, 1, "n1"), PROBLEM_NONE);
+    CHECK_EQ(world_run(&w, leave_op(9)), PROBLEM_CONFLICT);
+    CHECK_EQ(world_run(&w, leave_op(1)), PROBLEM_NONE);
+    CHECK_EQ(state_of(&w), NODE_LEAVING);
+    CHECK_TEXT(world_attempt_says(&w, job, 0, 1), "starting");
+    CHECK_TEXT(world_attempt_says(&w, job, 1, 1), "ended SHUTDOWN again"); /* it cannot start */
+    CHECK_EQ(world_bind(&w, job, 1, "n1"), PROBLEM_CHANGED_SINCE);
+    CHECK_EQ(world_run(&w, leave_op(1)), PROBLEM_NONE); /* said again */
+    CHECK_EQ(world_ended(&w, job, 0, 1, "n1", 0), PROBLEM_NONE);
+    CHECK_EQ(state_of(&w), NODE_GONE);
+    CHECK_EQ(world_register(&w, "n1", offers), PROBLEM_NONE);
+    CHECK_EQ(state_of(&w), NODE_READY);
+    CHECK_EQ(world_run(&w, leave_op(2)), PROBLEM_NONE);
+    CHECK_EQ(state_of(&w), NODE_GONE); /* it was empty */
+    close_world(&w);
+}
+
+TEST(a_cordon_has_a_reason_and_survives_registration)
+{
+    struct world w = { 0 };
+    struct op *op = op_new(OP_CORDON, NULL, NULL);
+    struct row_node *node;
+    uint64_t revision;
+
+    open_world(&w);
+    op->cordon.node = text_copy("n1");
+    op->cordon.is_cordoned = true;
+    op->cordon.by = text_copy("ops");
+    op->cordon.reason = text_copy("fan");
+    CHECK_EQ(world_do(&w, op), PROBLEM_NONE);
+    revision = w.revision;
+    CHECK_EQ(world_do(&w, op), PROBLEM_NONE);
+    CHECK_EQ(w.revision, revision);
+    CHECK_EQ(world_register(&w, "n1", offers), PROBLEM_NONE);
+    node = world_node(&w, "n1");
+    CHECK(node->is_cordoned);
+    CHECK_TEXT(node->cordoned_by, "ops");
+    CHECK_TEXT(node->cordon_reason, "fan");
+    CHECK_EQ(node->facts, 2);
+    row_free(ROW_NODE, node);
+    op->cordon.is_cordoned = false;
+    CHECK_EQ(world_do(&w, op), PROBLEM_NONE);
+    node = world_node(&w, "n1");
+    CHECK_TEXT(node->cordon_reason, "");
+    row_free(ROW_NODE, node);
+    mem_free(op->cordon.node);
+    op->cordon.node = text_copy("n9");
+    CHECK_EQ(world_do(&w, op), PROBLEM_NOT_FOUND);
+    op_free(op);
+    close_world(&w);
+}

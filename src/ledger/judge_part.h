@@ -1,0 +1,76 @@
+/*
+ * Between the parts of the judge: judge_job.c, judge_bind.c, judge_attempt.c, judge_node.c,
+ * judge_queue.c, judge_lease.c. Each judge_KIND is one operation's rules; see judge.h.
+ */
+#ifndef LEDGER_JUDGE_PART_H
+#define LEDGER_JUDGE_PART_H
+
+#include "ledger/judge.h"
+
+/* One operation being judged. */
+struct trial {
+    struct mirror *mirror;
+    struct changes *changes;
+    const struct past *past;
+    struct problem *problem; /* of the operation; set: it is refused */
+    int64_t now;             /* wall ms */
+};
+
+void judge_submit(struct trial *t, struct op_submit *op);
+void judge_stop(struct trial *t, struct op_stop *op);
+void judge_patch(struct trial *t, struct op_patch *op);
+void judge_fail(struct trial *t, struct op_fail *op);
+void judge_admit(struct trial *t, struct op_admit *op);
+void judge_retain(struct trial *t, struct op_retain *op);
+void judge_bind(struct trial *t, struct op_bind *op);
+void judge_ack(struct trial *t, struct op_ack *op);
+void judge_report(struct trial *t, struct op_report *op);
+void judge_register(struct trial *t, struct op_register *op);
+void judge_beat(struct trial *t, struct op_beat *op);
+void judge_leave(struct trial *t, struct op_leave *op);
+void judge_cordon(struct trial *t, struct op_cordon *op);
+void judge_node_state(struct trial *t, struct op_node_state *op);
+void judge_queue_put(struct trial *t, struct op_queue_put *op);
+void judge_queue_delete(struct trial *t, struct op_queue_delete *op);
+void judge_token_put(struct trial *t, struct op_token_put *op);
+void judge_token_delete(struct trial *t, struct op_token_delete *op);
+void judge_lease(struct trial *t, struct op_lease *op);
+void judge_memo(struct trial *t, struct op_memo *op);
+
+/** Whether the fence is that of the lease `steward`; else the operation is refused. */
+bool trial_is_steward(struct trial *t, uint64_t fence);
+
+/* How an attempt ended. */
+struct attempt_end {
+    enum cause cause;
+    enum detail detail;
+    int code, signal;
+    const char *timings, *peaks, *message; /* NULL: as they are */
+    int64_t started_at;                    /* 0: as it is */
+};
+
+/** Ends a live attempt: its row, what becomes of the task, the job's state, the node's. */
+void attempt_end(struct trial *t, const struct row_attempt *attempt, const struct attempt_end *how);
+/**
+ * Asks for the end of a live attempt: at once if it was not started, else it is stopping. A
+ * cause that is not stronger than that of a stop under way changes nothing.
+ */
+void attempt_stop(struct trial *t, const struct row_attempt *attempt, enum cause cause,
+                  int64_t grace_ms);
+/** Puts an attempt's new row with the event of its state. */
+void attempt_put(struct trial *t, struct row_attempt *row);
+
+/** Works out a job's state after its tasks changed, and writes its row if that, or a flag, did. */
+void job_review(struct trial *t, struct mirror_job *job);
+/** Stops a job's live attempts and ends its pending tasks; its state follows. */
+void job_stop(struct trial *t, struct mirror_job *job, enum cause cause, const char *by,
+              int64_t grace_ms);
+/** How many must be live or have succeeded for the gang, or a group of it, to be whole: its
+ * minimum, less where too many have ended otherwise for it ever to be reached. */
+uint32_t gang_minimum(uint32_t min_available, uint32_t n_tasks, const uint32_t *counts);
+/** Whether every minimum of the job is met. */
+bool gang_is_whole(const struct mirror_job *job);
+/** A node that said goodbye is gone when its last attempt is. */
+void node_review(struct trial *t, struct mirror_node *node);
+
+#endif

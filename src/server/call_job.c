@@ -1,0 +1,105 @@
+/* Calls about one job: see call_job.h. */
+#include "server/call_job.h"
+
+#include <string.h>
+
+#include "base/name.h"
+#include "server/show.h"
+
+static void forget(struct call_job *job)
+{
+    row_free(ROW_JOB, job->row);
+    job->row = NULL;
+    job_spec_freep(&job->spec);
+}
+
+static void free_state(void *state)
+{
+    forget(state);
+    free(state);
+}
+
+void call_job_of(struct call *call, uint64_t id)
+{
+    struct call_job *job = NEW0(struct call_job);
+
+    job->id = id;
+    call->state = job;
+    call->free_state = free_state;
+}
+
+bool call_job_begin(struct call *call)
+{
+    uint64_t id;
+
+    if (!call_job_id(call, call->args[0], &id))
+        return false;
+    call_job_of(call, id);
+    return true;
+}
+
+struct call_job *call_job(struct call *call)
+{
+    return call->state;
+}
+
+int call_job_load(struct call *call, struct reader *reader, struct err *err)
+{
+    struct call_job *job = call_job(call);
+    char name[NAME_ATTEMPT_SIZE];
+    int r;
+
+    forget(job);
+    r = reader_job(reader, job->id, &job->row, err);
+    if (r < 0)
+        return r;
+    name_job(job->id, name);
+    if (r == READER_NONE || !call_sees(call, job->row->ns)) {
+        forget(job);
+        return call_not_found(call, "job", name);
+    }
+    r = job_spec_from_canonical(job->row->spec, &job->spec, err);
+    return r < 0 ? err_wrap(err, "read job %s", name) : 0;
+}
+
+int call_job_show(struct call *call, struct reader *reader, struct err *err)
+{
+    struct call_job *job = call_job(call);
+    struct verdicts *verdicts;
+    int r = call_job_load(call, reader, err);
+
+    if (r < 0 || call->problem.code)
+        return r;
+    verdicts = cycle_verdicts(call->server->cycle);
+    call->answer = show_job(job->row, job->spec, verdicts);
+    call->etag = job->row->rev;
+    verdicts_unref(verdicts);
+    return 0;
+}
+
+int64_t call_job_group(const struct job_spec *spec, const char *name)
+{
+    if (!name[0])
+        return spec->n_groups == 1 ? 0 : -1;
+    for (size_t i = 0; i < spec->n_groups; i++)
+        if (text_eq(spec->groups[i].name, name))
+            return (int64_t)i;
+    return -1;
+}
+
+bool call_job_task(struct call *call, const struct job_spec *spec, const char *text,
+                   uint32_t *group, uint32_t *index)
+{
+    const char *dot = strrchr(text, '.');
+    CLEANUP(freep) char *name = mem_copy(text, dot ? (size_t)(dot - text) : 0);
+    int64_t at = call_job_group(spec, name), number = 0;
+
+    if (at < 0 ||
+        text_to_int(dot ? dot + 1 : text, 0, spec->groups[at].replicas - 1, &number) < 0) {
+        call_not_found(call, "task", text);
+        return false;
+    }
+    *group = (uint32_t)at;
+    *index = (uint32_t)number;
+    return true;
+}

@@ -1,0 +1,397 @@
+#include <errno.h>
+
+#include "base/name.h"
+#include "server/cycle.h"
+#include "server/scene.h"
+#include "server/steward.h"
+
+/* A whole server without its API: ledger, cycle, steward, nodes. */
+struct stage {
+    struct scene scene;
+    struct cycle *cycle;
+    struct steward *steward;
+    struct agent agent;
+};
+
+static void stage_open_with(struct stage *stage, const struct cycle_options *more)
+{
+    struct cycle_options cycle = more ? *more : (struct cycle_options){ 0 };
+    struct steward_options steward = { .server = "s1" };
+    struct err err = { 0 };
+
+    *stage = (struct stage){ .agent = { .node = "n1", .stream = -1 } };
+    scene_open(&stage->scene, "memory:", NULL);
+    cycle.ledger = steward.ledger = stage->scene.ledger;
+    CHECK_OK(cycle_open(&cycle, &stage->cycle, &err), &err);
+    steward.cycle = stage->cycle;
+    CHECK_OK(steward_open(&steward, &stage->steward, &err), &err);
+    scene_start(&stage->scene);
+    CHECK_OK(cycle_start(stage->cycle, &err), &err);
+    stage->agent.port = stage->scene.port;
+}
+
+static void stage_lead(struct stage *stage)
+{
+    struct err err = { 0 };
+
+    CHECK_OK(steward_start(stage->steward, &err), &err);
+}
+
+static void stage_open(struct stage *stage)
+{
+    stage_open_with(stage, NULL);
+    stage_lead(stage);
+}
+
+static void stage_close(struct stage *stage)
+{
+    agent_fini(&stage->agent);
+    steward_stop(stage->steward);
+    scene_stop(&stage->scene);
+    cycle_close(stage->cycle);
+    steward_close(stage->steward);
+    scene_close(&stage->scene);
+}
+
+static void stage_join(struct stage *stage)
+{
+    CHECK_EQ(agent_register_with(&stage->agent, "b1", "", NULL), 200);
+    agent_open(&stage->agent, "");
+    agent_expect_nothing(&stage->agent);
+}
+
+/* The next line of that kind; its attempt's name. */
+static void expect_some(struct agent *agent, const char *what, char out[NAME_ATTEMPT_SIZE])
+{
+    json_t *line = agent_line(agent);
+
+    CHECK(line != NULL);
+    CHECK_TEXT(json_string_value(json_object_get(line, "do")), what);
+    snprintf(out, NAME_ATTEMPT_SIZE, "%s", json_string_value(json_object_get(line, "attempt")));
+    json_decref(line);
+}
+
+static void run_to_end(struct agent *agent, const char *attempt, const char *end)
+{
+    CHECK_TEXT(agent_ack(agent, attempt), "");
+    CHECK_TEXT(agent_report(agent, attempt, AGENT_RUNNING), "");
+    CHECK_TEXT(agent_report(agent, attempt, end), "");
+}
+
+TEST(cycle_takes_a_job_from_submit_to_its_end)
+{
+    struct cycle_metrics metrics;
+    char attempt[NAME_ATTEMPT_SIZE], name[NAME_ATTEMPT_SIZE];
+    struct stage stage;
+    uint64_t job;
+
+    stage_open(&stage);
+    stage_join(&stage);
+    job = scene_submit(&stage.scene,
+                       "{\"name\":\"a\",\"image\":\"dir:/i\",\"resources\":{\"cpu\":1}}");
+    expect_some(&stage.agent, "start", attempt);
+    name_attempt(job, "task", 0, 1, name);
+    CHECK_TEXT(attempt, name);
+    run_to_end(&stage.agent, attempt, AGENT_ENDED);
+    CHECK_EQ(scene_job_state(&stage.scene, job), JOB_SUCCEEDED);
+    cycle_metrics(stage.cycle, &metrics);
+    CHECK_EQ(metrics.placed, 1);
+    CHECK(metrics.cycles >= 1);
+    stage_close(&stage);
+}
+
+TEST(cycle_tries_a_task_again_when_its_back_off_is_over)
+{
+    char attempt[NAME_ATTEMPT_SIZE], name[NAME_ATTEMPT_SIZE];
+    struct stage stage;
+    uint64_t job;
+
+    stage_open(&stage);
+    stage_join(&stage);
+    job = scene_submit(&stage.scene, "{\"name\":\"a\",\"image\":\"dir:/i\","
+                                     "\"retries\":{\"max\":1,\"backoff\":\"100ms\"}}");
+    expect_some(&stage.agent, "start", attempt);
+    run_to_end(&stage.agent, attempt, "\"state\":\"ended\",\"cause\":\"COMPLETED\",\"code\":3");
+    expect_some(&stage.agent, "start", attempt); /* woken by time alone */
+    name_attempt(job, "task", 0, 2, name);
+    CHECK_TEXT(attempt, name);
+    run_to_end(&stage.agent, attempt, "\"state\":\"ended\",\"cause\":\"COMPLETED\",\"code\":3");
+    CHECK_EQ(scene_job_state(&stage.scene, job), JOB_FAILED);
+    stage_close(&stage);
+}
+
+TEST(cycle_binds_as_room_comes_back)
+{
+    char attempt[NAME_ATTEMPT_SIZE];
+    struct stage stage;
+    uint64_t jobs[12];
+
+    stage_open(&stage);
+    stage_join(&stage);
+    for (size_t i = 0; i < COUNT_OF(jobs); i++) /* two fit at a time */
+        jobs[i] = scene_submit(&stage.scene, "{\"name\":\"a\",\"image\":\"dir:/i\","
+                                             "\"resources\":{\"cpu\":4}}");
+    for (size_t i = 0; i < COUNT_OF(jobs); i++) {
+        expect_some(&stage.agent, "start", attempt);
+        run_to_end(&stage.agent, attempt, AGENT_ENDED);
+    }
+    for (size_t i = 0; i < COUNT_OF(jobs); i++)
+        CHECK_EQ(scene_job_state(&stage.scene, jobs[i]), JOB_SUCCEEDED);
+    stage_close(&stage);
+}
+
+TEST(cycle_starts_a_gang_whole)
+{
+    char first[NAME_ATTEMPT_SIZE], second[NAME_ATTEMPT_SIZE];
+    struct agent other = { .node = "n2", .stream = -1 };
+    struct stage stage;
+
+    stage_open(&stage);
+    stage_join(&stage);
+    scene_submit(&stage.scene, "{\"name\":\"g\",\"minAvailable\":2,\"groups\":[{\"name\":\"w\","
+                               "\"replicas\":2,\"image\":\"dir:/i\",\"resources\":{\"cpu\":8}}]}");
+    other.port = stage.agent.port;
+    CHECK_EQ(agent_register_with(&other, "b1", "", NULL), 200);
+    agent_open(&other, "");
+    expect_some(&stage.agent, "start", first);
+    expect_some(&other, "start", second);
+    CHECK(strcmp(first, second) != 0);
+    agent_fini(&other);
+    stage_close(&stage);
+}
+
+/* ---- questions ---- */
+
+/* What a test keeps of an answer. */
+struct heard {
+    pthread_mutex_t lock;
+    pthread_cond_t come;
+    bool is_there;
+    int code;
+    enum wait_code state;
+    size_t n_nodes, n_groups, n_parts, n_verdicts;
+    enum wait_code verdict;
+    char node[64], task[NAME_ATTEMPT_SIZE];
+    uint32_t n_pending, n_tasks;
+};
+
+static void on_answer(const struct cycle_answer *answer, void *arg)
+{
+    struct heard *heard = arg;
+
+    pthread_mutex_lock(&heard->lock);
+    heard->is_there = true;
+    heard->code = answer->code;
+    heard->state = answer->explanation.state;
+    heard->n_nodes = answer->explanation.n_nodes;
+    heard->n_groups = answer->n_groups;
+    heard->n_verdicts = answer->n_verdicts;
+    if (answer->n_verdicts && answer->verdicts[0].reason)
+        heard->verdict = answer->verdicts[0].reason->code;
+    for (size_t i = 0; i < answer->n_groups; i++) {
+        if (answer->groups[i].kind != BERTH_GROUP_BIND)
+            continue;
+        heard->n_parts += answer->groups[i].n_parts;
+        snprintf(heard->node, sizeof(heard->node), "%s", answer->groups[i].parts[0].node);
+    }
+    if (answer->task.group)
+        snprintf(heard->task, sizeof(heard->task), "%s.%u", answer->task.group, answer->task.index);
+    heard->n_pending = answer->queue.n_pending;
+    heard->n_tasks = answer->node.n_tasks;
+    pthread_cond_signal(&heard->come);
+    pthread_mutex_unlock(&heard->lock);
+}
+
+static struct heard ask(struct stage *stage, const struct cycle_question *question)
+{
+    struct heard heard = { .lock = PTHREAD_MUTEX_INITIALIZER, .come = PTHREAD_COND_INITIALIZER };
+
+    cycle_ask(stage->cycle, question, stage->scene.loop, on_answer, &heard);
+    pthread_mutex_lock(&heard.lock);
+    while (!heard.is_there)
+        pthread_cond_wait(&heard.come, &heard.lock);
+    pthread_mutex_unlock(&heard.lock);
+    return heard;
+}
+
+/* Waits until the last cycle has seen a job wait; its verdict. */
+static enum wait_code await_verdict(struct stage *stage, uint64_t job)
+{
+    enum wait_code code = WAIT_NONE;
+
+    while (code == WAIT_NONE) {
+        struct cycle_question question = { .kind = CYCLE_EXPLAIN, .job = job };
+        struct heard heard = ask(stage, &question); /* answered between cycles: no busy wait */
+
+        if (heard.code == 0 && heard.n_verdicts)
+            code = heard.verdict;
+    }
+    return code;
+}
+
+TEST(cycle_explains_why_a_job_waits)
+{
+    struct cycle_question question = { .kind = CYCLE_EXPLAIN };
+    const struct berth_verdict *verdict;
+    struct verdicts *verdicts;
+    struct heard heard;
+    struct stage stage;
+    uint64_t job;
+    size_t n;
+
+    stage_open(&stage);
+    stage_join(&stage);
+    job = scene_submit(&stage.scene, "{\"name\":\"big\",\"image\":\"dir:/i\","
+                                     "\"resources\":{\"cpu\":64}}");
+    CHECK(await_verdict(&stage, job) == WAIT_LARGER_THAN_ANY_NODE);
+    verdicts = cycle_verdicts(stage.cycle);
+    verdict = verdicts_find(verdicts, job, &n);
+    CHECK_EQ(n, 1);
+    CHECK_EQ(verdict->n_tasks, 1);
+    CHECK_EQ(verdict->reason->code, WAIT_LARGER_THAN_ANY_NODE);
+    CHECK(verdicts_find(verdicts, job + 1, &n) == NULL);
+    CHECK(verdicts_revision(verdicts) >= job);
+    verdicts_unref(verdicts);
+
+    question.job = job;
+    heard = ask(&stage, &question);
+    CHECK_EQ(heard.code, 0);
+    CHECK_EQ(heard.n_nodes, 1);
+    CHECK_TEXT(heard.task, "task.0");
+    question.job = job + 1000;
+    CHECK_EQ(ask(&stage, &question).code, -ENOENT);
+    stage_close(&stage);
+}
+
+TEST(cycle_plans_without_changing_anything)
+{
+    struct cycle_question question = { .kind = CYCLE_PLAN };
+    struct cycle_question about_node = { .kind = CYCLE_NODE, .name = "n1" };
+    struct cycle_question about_queue = { .kind = CYCLE_QUEUE, .name = "default" };
+    struct problem problem = { 0 };
+    struct job_spec *spec = NULL;
+    struct heard heard;
+    struct stage stage;
+    json_t *object;
+
+    stage_open(&stage);
+    stage_join(&stage);
+    object = json_loads("{\"name\":\"p\",\"groups\":[{\"name\":\"w\",\"replicas\":3,\"image\":"
+                        "\"dir:/i\",\"resources\":{\"cpu\":2}}]}",
+                        0, NULL);
+    CHECK_EQ(job_spec_from_json(object, NULL, &spec, &problem), 0);
+    json_decref(object);
+    question.spec = spec;
+    heard = ask(&stage, &question);
+    CHECK_EQ(heard.code, 0);
+    CHECK_EQ(heard.n_parts, 3);
+    CHECK_TEXT(heard.node, "n1");
+    CHECK_EQ(heard.n_verdicts, 0);
+    job_spec_free(spec);
+
+    heard = ask(&stage, &about_node);
+    CHECK_EQ(heard.code, 0);
+    CHECK_EQ(heard.n_tasks, 0);
+    CHECK_EQ(ask(&stage, &about_queue).n_pending, 0);
+    about_node.name = "n9";
+    CHECK_EQ(ask(&stage, &about_node).code, -ENOENT);
+    stage_close(&stage);
+}
+
+/* ---- who decides ---- */
+
+TEST(cycle_decides_only_with_a_fence)
+{
+    struct cycle_question question = { .kind = CYCLE_NODE, .name = "n1" };
+    char attempt[NAME_ATTEMPT_SIZE];
+    struct cycle_metrics metrics;
+    struct stage stage;
+
+    stage_open_with(&stage, NULL);
+    stage_join(&stage);
+    scene_submit(&stage.scene, "{\"name\":\"a\",\"image\":\"dir:/i\"}");
+    CHECK_EQ(ask(&stage, &question).code, 0); /* it follows and answers */
+    cycle_metrics(stage.cycle, &metrics);
+    CHECK_EQ(metrics.cycles, 0);
+    stage_lead(&stage);
+    expect_some(&stage.agent, "start", attempt);
+    stage_close(&stage);
+}
+
+TEST(cycle_stops_deciding_when_its_fence_is_old)
+{
+    struct cycle_question question = { .kind = CYCLE_NODE, .name = "n1" };
+    char attempt[NAME_ATTEMPT_SIZE];
+    struct stage stage;
+    uint64_t fence;
+
+    stage_open_with(&stage, NULL);
+    stage_join(&stage);
+    fence = scene_take_lease(&stage.scene);
+    cycle_lead(stage.cycle, fence + 1); /* not what the ledger has */
+    scene_submit(&stage.scene, "{\"name\":\"a\",\"image\":\"dir:/i\"}");
+    while (ask(&stage, &question).code == 0 && cycle_fence(stage.cycle) != fence + 1)
+        ;
+    while (cycle_fence(stage.cycle) != 0) /* refused once: enough */
+        CHECK_EQ(ask(&stage, &question).code, 0);
+    cycle_lead(stage.cycle, fence);
+    expect_some(&stage.agent, "start", attempt);
+    stage_close(&stage);
+}
+
+TEST(cycle_refuses_a_configuration_that_names_what_is_not)
+{
+    struct berth_config config = { .profile = "nobody" };
+    struct cycle_options options = { .config = &config };
+    struct cycle *cycle = NULL;
+    struct err err = { 0 };
+    struct scene scene;
+
+    scene_open(&scene, "memory:", NULL);
+    options.ledger = scene.ledger;
+    CHECK(cycle_open(&options, &cycle, &err) < 0);
+    CHECK(strstr(err.text, "profile") != NULL);
+    scene_start(&scene);
+    scene_close(&scene);
+}
+
+/* ---- many ---- */
+
+static void on_submitted(struct op *op, void *arg)
+{
+    (void)arg;
+    op_free(op);
+}
+
+TEST(cycle_binds_a_backlog_in_rounds)
+{
+    enum { N = 600 };
+    struct cycle_options options = { .max_tasks = 100 };
+    struct cycle_metrics metrics;
+    struct op *ops[N];
+    struct stage stage;
+    size_t n_bound = 0;
+
+    stage_open_with(&stage, &options);
+    stage_join(&stage);
+    for (size_t i = 0; i < N; i++) {
+        struct problem problem = { 0 };
+        json_t *object = json_loads("{\"name\":\"a\",\"image\":\"dir:/i\"}", 0, NULL);
+
+        ops[i] = op_new(OP_SUBMIT, on_submitted, NULL);
+        ops[i]->submit.user = text_copy("ann");
+        CHECK_EQ(job_spec_from_json(object, NULL, &ops[i]->submit.spec, &problem), 0);
+        json_decref(object);
+    }
+    ledger_send_all(stage.scene.ledger, ops, N);
+    stage_lead(&stage);
+    while (n_bound < N) {
+        json_decref(agent_line(&stage.agent));
+        n_bound++;
+    }
+    cycle_metrics(stage.cycle, &metrics);
+    CHECK(metrics.placed >= N - 100); /* the last round's answers may be on their way */
+    CHECK(metrics.limited >= 5);
+    CHECK_EQ(metrics.refused, 0);
+    stage_close(&stage);
+}

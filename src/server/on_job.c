@@ -1,0 +1,255 @@
+/* One job: show, change, cancel. */
+#include <string.h>
+
+#include "base/name.h"
+#include "server/call_job.h"
+#include "server/routes.h"
+#include "server/show.h"
+
+enum { REASON_MAX_BYTES = 500 };
+
+void on_job_get(struct call *call)
+{
+    if (call_job_begin(call))
+        call_read(call, call_job_show, NULL);
+    else
+        call_end(call);
+}
+
+/* What was changed, as it is now. */
+static void show_changed(struct call *call)
+{
+    call_read(call, call_job_show, NULL);
+}
+
+/* ---- patch ---- */
+
+static const struct json_key patch_keys[] = {
+    { "priority", false }, { "labels", false }, { "held", false }, { "limit", true }
+};
+
+static void set_label(struct labels *labels, const char *key, const char *value)
+{
+    size_t at = 0;
+
+    while (at < labels->n && strcmp(labels->at[at].key, key) < 0)
+        at++;
+    if (at < labels->n && text_eq(labels->at[at].key, key)) {
+        mem_free(labels->at[at].key);
+        mem_free(labels->at[at].value);
+    } else {
+        labels->at = mem_resize(labels->at, labels->n + 1, sizeof(*labels->at));
+        memmove(&labels->at[at + 1], &labels->at[at], (labels->n - at) * sizeof(*labels->at));
+        labels->n++;
+    }
+    labels->at[at] = (struct label){ text_copy(key), text_copy(value) };
+}
+
+static void drop_label(struct labels *labels, const char *key)
+{
+    size_t at = 0;
+
+    while (at < labels->n && !text_eq(labels->at[at].key, key))
+        at++;
+    if (at == labels->n)
+        return;
+    mem_free(labels->at[at].key);
+    mem_free(labels->at[at].value);
+    labels->n--;
+    memmove(&labels->at[at], &labels->at[at + 1], (labels->n - at) * sizeof(*labels->at));
+}
+
+/* The row's labels with those of the patch laid over them; null takes one away. */
+static void merge_labels(const struct row_job *row, const struct json_at *patch, struct labels *out)
+{
+    json_t *object = show_read_object(row->labels), *value;
+    size_t n_bytes = 0;
+    const char *key;
+
+    json_object_foreach(object, key, value) set_label(out, key, json_string_value(value));
+    json_decref(object);
+    json_object_foreach((json_t *)patch->value, key, value)
+    {
+        struct json_at at = json_at_member(patch, key);
+
+        if (json_is_null(value))
+            drop_label(out, key);
+        else if (!json_is_string(value))
+            json_refuse(&at, PROBLEM_INVALID_FIELD, "want text, or null to take it away");
+        else if (!name_is_valid_label(key))
+            json_refuse(&at, PROBLEM_INVALID_FIELD, "`%s` is no name for a label", key);
+        else
+            set_label(out, key, json_string_value(value));
+    }
+    for (size_t i = 0; i < out->n; i++)
+        n_bytes += strlen(out->at[i].key) + strlen(out->at[i].value);
+    if (n_bytes > JOB_LABELS_MAX_BYTES)
+        json_refuse(patch, PROBLEM_INVALID_FIELD, "the labels are larger than %d bytes in all",
+                    JOB_LABELS_MAX_BYTES);
+}
+
+static void read_patch(struct call *call, const json_t *body, struct op_patch *patch)
+{
+    struct json_at top = json_at_top(body, &call->problem), labels;
+    const struct row_job *row = call_job(call)->row;
+    int64_t priority = 0;
+
+    if (!json_check_object(&top, patch_keys, COUNT_OF(patch_keys)))
+        return;
+    patch->has_priority =
+        json_get_int(&top, "priority", JOB_PRIORITY_MIN, JOB_PRIORITY_MAX, &priority);
+    patch->priority = (int32_t)priority;
+    patch->has_held = json_get_bool(&top, "held", &patch->is_held);
+    labels = json_at_member(&top, "labels");
+    if (labels.value && !json_is_object(labels.value))
+        json_refuse(&labels, PROBLEM_INVALID_FIELD, "want an object of texts");
+    patch->has_labels = json_is_object(labels.value);
+    if (!patch->has_labels)
+        return;
+    merge_labels(row, &labels, &patch->labels);
+    /* Labels are merged here, so nothing may come between, whatever If-Match says. */
+    if (!patch->if_rev)
+        patch->if_rev = row->rev;
+}
+
+static void patch_loaded(struct call *call)
+{
+    struct op *op = op_new(OP_PATCH, NULL, NULL);
+    uint64_t wanted;
+    json_t *body = NULL;
+
+    op->patch.job = call_job(call)->id;
+    op->patch.by = text_copy(call->who.user);
+    if (call_if_match(call, &wanted) && (body = call_body(call))) {
+        op->patch.if_rev = wanted;
+        read_patch(call, body, &op->patch);
+        json_decref(body);
+    }
+    if (call->problem.code) {
+        op_free(op);
+        call_end(call);
+        return;
+    }
+    call_send(call, op, show_changed);
+}
+
+void on_job_patch(struct call *call)
+{
+    if (call_job_begin(call))
+        call_read(call, call_job_load, patch_loaded);
+    else
+        call_end(call);
+}
+
+/* ---- cancel, hold, release ---- */
+
+static struct op *cancel_op(struct call *call, int64_t grace_ms, const char *reason)
+{
+    struct op *op = op_new(OP_STOP, NULL, NULL);
+
+    op->stop.job = call_job(call)->id;
+    op->stop.cause = CAUSE_CANCELLED;
+    op->stop.grace_ms = grace_ms;
+    op->stop.by = text_copy(call->who.user);
+    op->stop.reason = text_copy(reason);
+    return op;
+}
+
+static struct op *hold_op(struct call *call, bool is_held)
+{
+    struct op *op = op_new(OP_PATCH, NULL, NULL);
+
+    op->patch.job = call_job(call)->id;
+    op->patch.has_held = true;
+    op->patch.is_held = is_held;
+    op->patch.by = text_copy(call->who.user);
+    return op;
+}
+
+static void deleted(struct call *call)
+{
+    call->server->counts.cancelled++;
+    call->status = 204;
+    call_end(call);
+}
+
+static void delete_loaded(struct call *call)
+{
+    /* What is over is as good as deleted: twice is the same as once. */
+    if (job_is_over((enum job_state)call_job(call)->row->state)) {
+        call->status = 204;
+        call_end(call);
+        return;
+    }
+    call_send(call, cancel_op(call, -1, ""), deleted);
+}
+
+void on_job_delete(struct call *call)
+{
+    if (call_job_begin(call))
+        call_read(call, call_job_load, delete_loaded);
+    else
+        call_end(call);
+}
+
+enum action { ACTION_CANCEL, ACTION_HOLD, ACTION_RELEASE, ACTION_COUNT };
+static const char *const action_words[ACTION_COUNT] = {
+    [ACTION_CANCEL] = "cancel",
+    [ACTION_HOLD] = "hold",
+    [ACTION_RELEASE] = "release",
+};
+static const struct json_key action_keys[] = { { "action", false },
+                                               { "graceSeconds", false },
+                                               { "reason", false } };
+
+static struct op *read_action(struct call *call, const json_t *body)
+{
+    struct json_at top = json_at_top(body, &call->problem);
+    const char *reason = "";
+    int64_t grace = -1;
+    int action = -1;
+
+    if (!json_check_object(&top, action_keys, COUNT_OF(action_keys)))
+        return NULL;
+    if (!json_get_word(&top, "action", action_words, ACTION_COUNT, &action) &&
+        !call->problem.code) {
+        struct json_at at = json_at_member(&top, "action");
+        json_refuse(&at, PROBLEM_INVALID_FIELD, "say which: cancel, hold or release");
+    }
+    json_get_int(&top, "graceSeconds", 0, JOB_GRACE_MAX_MS / 1000, &grace);
+    if (json_get_text(&top, "reason", &reason) && strlen(reason) > REASON_MAX_BYTES) {
+        struct json_at at = json_at_member(&top, "reason");
+        json_refuse(&at, PROBLEM_INVALID_FIELD, "longer than %d bytes", REASON_MAX_BYTES);
+    }
+    if (call->problem.code)
+        return NULL;
+    return action == ACTION_CANCEL ? cancel_op(call, grace < 0 ? -1 : grace * 1000, reason)
+                                   : hold_op(call, action == ACTION_HOLD);
+}
+
+static void action_loaded(struct call *call)
+{
+    json_t *body = call_body(call);
+    struct op *op = body ? read_action(call, body) : NULL;
+
+    json_decref(body);
+    if (!op) {
+        call_end(call);
+        return;
+    }
+    /* Cancelling twice, or what is over, changes nothing and is shown as it is. */
+    if (op->kind == OP_STOP && job_is_over((enum job_state)call_job(call)->row->state)) {
+        op_free(op);
+        call_read(call, call_job_show, NULL);
+        return;
+    }
+    call_send(call, op, show_changed);
+}
+
+void on_job_action(struct call *call)
+{
+    if (call_job_begin(call))
+        call_read(call, call_job_load, action_loaded);
+    else
+        call_end(call);
+}

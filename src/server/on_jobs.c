@@ -1,0 +1,258 @@
+/* Jobs: list and submit. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/digest.h"
+#include "base/name.h"
+#include "base/quantity.h"
+#include "server/call_job.h"
+#include "server/cursor.h"
+#include "server/routes.h"
+#include "server/show.h"
+
+enum { KEY_MAX_BYTES = 128 };
+
+/* ---- list ---- */
+
+struct list {
+    struct job_filter filter; /* its texts live with the request, but for label_key */
+    struct cursor cursor;
+    char *label_key;
+    struct verdicts *verdicts;
+    json_t *items;
+    uint64_t last;
+    bool has_more;
+};
+
+static void list_free(void *state)
+{
+    struct list *list = state;
+
+    free(list->label_key);
+    if (list->verdicts)
+        verdicts_unref(list->verdicts);
+    json_decref(list->items);
+    free(list);
+}
+
+/* "pending,running" as bits. */
+static bool read_states(struct call *call, unsigned *out)
+{
+    const char *text = call_query(call, "state");
+
+    while (text && *text) {
+        size_t n = strcspn(text, ",");
+        CLEANUP(freep) char *word = mem_copy(text, n);
+        int state = states_find(word, job_state_words, JOB_STATE_COUNT);
+
+        if (state < 0) {
+            problem_set(&call->problem, PROBLEM_BAD_REQUEST, "state=%s: there is no such state",
+                        word);
+            return false;
+        }
+        *out |= 1u << state;
+        text += n + (text[n] == ',');
+    }
+    return true;
+}
+
+static bool read_active(struct call *call, unsigned *states)
+{
+    bool is_active = false;
+
+    if (!call_query_bool(call, "active", &is_active))
+        return false;
+    if (is_active)
+        *states |= 1u << JOB_PENDING | 1u << JOB_RUNNING | 1u << JOB_STOPPING;
+    return true;
+}
+
+/* "2d" ago, or a time. */
+static bool read_since(struct call *call, int64_t *out)
+{
+    const char *text = call_query(call, "since");
+    struct err err = { 0 };
+    int64_t ago;
+
+    if (!text || clock_parse_wall(text, out) == 0)
+        return true;
+    if (duration_parse(text, &ago, &err) == 0) {
+        *out = clock_wall_ms(call->server->clock) - ago;
+        return true;
+    }
+    problem_set(&call->problem, PROBLEM_BAD_REQUEST,
+                "since=%s: want a duration such as 2d, or a time", text);
+    return false;
+}
+
+static void read_label(struct call *call, struct list *list)
+{
+    const char *text = call_query(call, "label");
+    size_t n = text ? strcspn(text, "=") : 0;
+
+    if (!text)
+        return;
+    list->label_key = mem_copy(text, n);
+    list->filter.label_key = list->label_key;
+    list->filter.label_value = text[n] ? text + n + 1 : NULL;
+}
+
+static bool read_namespace(struct call *call, struct job_filter *filter)
+{
+    const char *ns = call_query(call, "namespace");
+
+    filter->ns = ns ? ns : call->who.ns[0] ? call->who.ns : NULL;
+    if (!ns || call_sees(call, ns))
+        return true;
+    call_not_found(call, "namespace", ns);
+    return false;
+}
+
+static bool read_filter(struct call *call, struct list *list)
+{
+    struct job_filter *filter = &list->filter;
+    int64_t before = 0;
+
+    filter->queue = call_query(call, "queue");
+    filter->user = call_query(call, "user");
+    filter->name = call_query(call, "name");
+    read_label(call, list);
+    if (!cursor_read(call, &list->cursor) || !read_states(call, &filter->states) ||
+        !read_active(call, &filter->states) || !read_since(call, &filter->since) ||
+        !read_namespace(call, filter))
+        return false;
+    if (list->cursor.key[0] && text_to_int(list->cursor.key, 1, INT64_MAX, &before) < 0) {
+        problem_set(&call->problem, PROBLEM_BAD_CURSOR, "the cursor is damaged");
+        return false;
+    }
+    filter->before_id = (uint64_t)before;
+    return true;
+}
+
+static int list_row(const void *row, void *arg)
+{
+    const struct row_job *job = row;
+    struct list *list = arg;
+
+    if (json_array_size(list->items) == list->cursor.limit) {
+        list->has_more = true;
+        return 1;
+    }
+    json_array_append_new(list->items, show_job(job, NULL, list->verdicts));
+    list->last = job->id;
+    return 0;
+}
+
+static int list_read(struct call *call, struct reader *reader, struct err *err)
+{
+    struct list *list = call->state;
+    char next[32] = "";
+    int r;
+
+    list->items = json_array();
+    /* One more than wanted tells whether there is another page; at the largest page the next may
+     * be empty. */
+    list->filter.limit =
+        list->cursor.limit < READER_ROWS_MAX ? list->cursor.limit + 1 : READER_ROWS_MAX;
+    r = reader_jobs(reader, &list->filter, list_row, list, err);
+    if (r < 0)
+        return r;
+    if (list->has_more || json_array_size(list->items) == READER_ROWS_MAX)
+        snprintf(next, sizeof(next), "%llu", (unsigned long long)list->last);
+    call->answer = cursor_answer(&list->cursor, TAKE(list->items), next, call->revision);
+    return 0;
+}
+
+void on_jobs_list(struct call *call)
+{
+    struct list *list = NEW0(struct list);
+
+    call->state = list;
+    call->free_state = list_free;
+    if (!read_filter(call, list)) {
+        call_end(call);
+        return;
+    }
+    list->verdicts = cycle_verdicts(call->server->cycle);
+    call_read(call, list_read, NULL);
+}
+
+/* ---- submit ---- */
+
+static bool read_key(struct call *call, const char **out)
+{
+    const char *key = http_header(call->request, "Idempotency-Key");
+    size_t n = key ? strlen(key) : 0;
+
+    *out = key;
+    for (size_t i = 0; i < n; i++)
+        if (key[i] < ' ' || key[i] > '~')
+            n = KEY_MAX_BYTES + 1;
+    if (!key || (n >= 1 && n <= KEY_MAX_BYTES))
+        return true;
+    problem_set(&call->problem, PROBLEM_BAD_REQUEST,
+                "Idempotency-Key: want 1 to %d printable characters", KEY_MAX_BYTES);
+    return false;
+}
+
+/* The body as a job, in the caller's namespace where it names none. */
+static struct job_spec *read_spec(struct call *call)
+{
+    json_t *object = call_body(call);
+    struct job_spec *spec = NULL;
+    int r;
+
+    if (!object)
+        return NULL;
+    if (call->who.ns[0] && json_is_object(object) && !json_object_get(object, "namespace"))
+        show_text(object, "namespace", call->who.ns);
+    r = job_spec_from_json(object, NULL, &spec, &call->problem);
+    json_decref(object);
+    if (r < 0)
+        return NULL;
+    if (!call_sees(call, spec->ns)) {
+        problem_set(&call->problem, PROBLEM_NOT_ALLOWED,
+                    "this needs a token for the namespace `%s`; the token `%s` is for `%s`",
+                    spec->ns, call->who.name, call->who.ns);
+        job_spec_freep(&spec);
+    }
+    return spec;
+}
+
+static void submitted(struct call *call)
+{
+    const struct op_submit *submit = &call->op->submit;
+    char id[NAME_ATTEMPT_SIZE], location[NAME_ATTEMPT_SIZE + 16];
+
+    name_job(submit->job, id);
+    snprintf(location, sizeof(location), "/v1/jobs/%s", id);
+    http_set_header(call->request, "Location", location);
+    if (submit->is_replay)
+        http_set_header(call->request, "Idempotency-Replayed", "true");
+    else
+        call->server->counts.submitted++;
+    call->status = 201;
+    call_job_of(call, submit->job);
+    call_read(call, call_job_show, NULL);
+}
+
+void on_jobs_submit(struct call *call)
+{
+    const char *key;
+    char digest[DIGEST_HEX_SIZE];
+    struct job_spec *spec;
+    struct op *op;
+
+    spec = read_key(call, &key) ? read_spec(call) : NULL;
+    if (!spec) {
+        call_end(call);
+        return;
+    }
+    free(job_spec_to_text(spec, digest));
+    op = op_new(OP_SUBMIT, NULL, NULL);
+    op->submit.user = text_copy(call->who.user);
+    op->submit.key = text_copy(key);
+    op->submit.digest = text_copy(digest);
+    op->submit.spec = spec;
+    call_send(call, op, submitted);
+}

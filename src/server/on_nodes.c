@@ -1,0 +1,191 @@
+/* Nodes: list, show, cordon. What is in use on them is summed up from the live attempts and their
+ * jobs' specifications, at one revision. */
+#include <string.h>
+
+#include "base/map.h"
+#include "server/call_job.h"
+#include "server/routes.h"
+#include "server/show.h"
+
+enum { REASON_MAX_BYTES = 500, PODS = 1000 /* one, in thousandths */ };
+
+/* ---- what is in use ---- */
+
+struct sums {
+    struct call *call;
+    struct reader *reader;
+    struct map specs; /* by job: struct job_spec * */
+    json_t *items;
+    /* of the node at hand */
+    json_t *used;
+    size_t n_attempts;
+    int failed; /* below 0: in a callback */
+    struct err *err;
+};
+
+static void sums_fini(struct sums *sums)
+{
+    MAP_EACH (entry, &sums->specs)
+        job_spec_free(entry->value);
+    map_fini(&sums->specs);
+    json_decref(sums->items);
+    json_decref(sums->used);
+}
+
+/* The specification of a job, read once a call; NULL: it could not be. */
+static const struct job_spec *spec_of(struct sums *sums, uint64_t id)
+{
+    struct job_spec *spec = map_get_int(&sums->specs, id);
+    struct row_job *row = NULL;
+
+    if (spec)
+        return spec;
+    sums->failed = reader_job(sums->reader, id, &row, sums->err);
+    if (sums->failed == 0)
+        sums->failed = job_spec_from_canonical(row->spec, &spec, sums->err);
+    row_free(ROW_JOB, row);
+    if (sums->failed == 0)
+        map_put_int(&sums->specs, id, spec);
+    return spec;
+}
+
+static int add_attempt(const void *row, void *arg)
+{
+    const struct row_attempt *attempt = row;
+    struct sums *sums = arg;
+    const struct job_spec *spec = spec_of(sums, attempt->job);
+
+    if (!spec || (size_t)attempt->grp >= spec->n_groups)
+        return sums->failed < 0;
+    sums->n_attempts++;
+    show_add_amount(sums->used, "pods", PODS);
+    for (size_t i = 0; i < spec->groups[attempt->grp].resources.n; i++) {
+        const struct amount *amount = &spec->groups[attempt->grp].resources.at[i];
+        show_add_amount(sums->used, amount->resource, amount->value);
+    }
+    return 0;
+}
+
+static int sum_node(struct sums *sums, const struct row_node *row, json_t **out)
+{
+    int r;
+
+    json_decref(sums->used);
+    sums->used = json_object();
+    sums->n_attempts = 0;
+    r = reader_node_attempts(sums->reader, row->name, add_attempt, sums, sums->err);
+    if (r < 0 || sums->failed < 0)
+        return r < 0 ? r : sums->failed;
+    *out = show_node(row, sums->used, sums->n_attempts,
+                     nodes_is_connected(sums->call->server->nodes, row->name));
+    return 0;
+}
+
+/* ---- list and show ---- */
+
+static int list_node(const void *row, void *arg)
+{
+    struct sums *sums = arg;
+    json_t *item = NULL;
+    int r = sum_node(sums, row, &item);
+
+    if (r < 0)
+        sums->failed = r;
+    else
+        json_array_append_new(sums->items, item);
+    return r < 0;
+}
+
+static int nodes_read(struct call *call, struct reader *reader, struct err *err)
+{
+    CLEANUP(sums_fini) struct sums sums = { .call = call, .reader = reader, .err = err };
+    int r;
+
+    sums.items = json_array();
+    r = reader_nodes(reader, list_node, &sums, err);
+    if (r < 0 || sums.failed < 0)
+        return r < 0 ? r : sums.failed;
+    call->answer = json_object();
+    show_set(call->answer, "items", TAKE(sums.items));
+    show_number(call->answer, "revision", (int64_t)call->revision);
+    return 0;
+}
+
+void on_nodes_list(struct call *call)
+{
+    call_read(call, nodes_read, NULL);
+}
+
+static int node_read(struct call *call, struct reader *reader, struct err *err)
+{
+    CLEANUP(sums_fini) struct sums sums = { .call = call, .reader = reader, .err = err };
+    struct row_node *row = NULL;
+    int r = reader_node(reader, call->args[0], &row, err);
+
+    if (r == READER_NONE)
+        return call_not_found(call, "node", call->args[0]);
+    if (r == 0) {
+        call->etag = row->rev;
+        r = sum_node(&sums, row, &call->answer);
+    }
+    row_free(ROW_NODE, row);
+    return r;
+}
+
+void on_node_get(struct call *call)
+{
+    call_read(call, node_read, NULL);
+}
+
+/* ---- actions ---- */
+
+enum action { ACTION_CORDON, ACTION_UNCORDON, ACTION_COUNT };
+static const char *const action_words[ACTION_COUNT] = {
+    [ACTION_CORDON] = "cordon", [ACTION_UNCORDON] = "uncordon"
+};
+static const struct json_key action_keys[] = { { "action", false }, { "reason", false } };
+
+static struct op *read_action(struct call *call, const json_t *body)
+{
+    struct json_at top = json_at_top(body, &call->problem);
+    const char *reason = "";
+    int action = -1;
+    struct op *op;
+
+    if (!json_check_object(&top, action_keys, COUNT_OF(action_keys)))
+        return NULL;
+    if (!json_get_word(&top, "action", action_words, ACTION_COUNT, &action) &&
+        !call->problem.code) {
+        struct json_at at = json_at_member(&top, "action");
+        json_refuse(&at, PROBLEM_INVALID_FIELD, "say which: cordon or uncordon");
+    }
+    if (json_get_text(&top, "reason", &reason) && strlen(reason) > REASON_MAX_BYTES) {
+        struct json_at at = json_at_member(&top, "reason");
+        json_refuse(&at, PROBLEM_INVALID_FIELD, "longer than %d bytes", REASON_MAX_BYTES);
+    }
+    if (call->problem.code)
+        return NULL;
+    op = op_new(OP_CORDON, NULL, NULL);
+    op->cordon.node = text_copy(call->args[0]);
+    op->cordon.is_cordoned = action == ACTION_CORDON;
+    op->cordon.by = text_copy(call->who.user);
+    op->cordon.reason = text_copy(reason);
+    return op;
+}
+
+static void acted(struct call *call)
+{
+    call_read(call, node_read, NULL);
+}
+
+void on_node_action(struct call *call)
+{
+    json_t *body = call_body(call);
+    struct op *op = body ? read_action(call, body) : NULL;
+
+    json_decref(body);
+    if (op)
+        call_send(call, op, acted);
+    else
+        call_end(call);
+}

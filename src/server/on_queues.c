@@ -1,0 +1,383 @@
+/* Queues: list, show, create, change, delete. A queue's row keeps its amounts as integers in their
+ * units. */
+#include <string.h>
+
+#include "base/name.h"
+#include "base/quantity.h"
+#include "server/call.h"
+#include "server/routes.h"
+#include "server/show.h"
+
+enum { WEIGHT_MAX = 1000000, PRIORITY_MAX = 1000000, AMOUNTS_MAX = 100 };
+
+/* What a call about one queue keeps. */
+struct state {
+    char *name;
+    struct row_queue *row; /* as read; NULL: there is none */
+};
+
+static void state_free(void *arg)
+{
+    struct state *state = arg;
+
+    free(state->name);
+    row_free(ROW_QUEUE, state->row);
+    free(state);
+}
+
+static struct state *state_begin(struct call *call, const char *name)
+{
+    struct state *state = NEW0(struct state);
+
+    state->name = text_copy(name);
+    call->state = state;
+    call->free_state = state_free;
+    return state;
+}
+
+/* ---- list and show ---- */
+
+static int list_queue(const void *row, void *arg)
+{
+    json_array_append_new(arg, show_queue(row));
+    return 0;
+}
+
+static int queues_read(struct call *call, struct reader *reader, struct err *err)
+{
+    json_t *items = json_array();
+    int r = reader_queues(reader, list_queue, items, err);
+
+    call->answer = json_object();
+    show_set(call->answer, "items", items);
+    show_number(call->answer, "revision", (int64_t)call->revision);
+    return r;
+}
+
+/* The usage of the i-th queue of a list is asked for, one after the other. */
+static void ask_next(struct call *call);
+
+static json_t *asked_item(struct call *call)
+{
+    size_t *at = call->state;
+
+    return json_array_get(json_object_get(call->answer, "items"), *at);
+}
+
+static void usage_came(const struct cycle_answer *answer, void *arg)
+{
+    struct call *call = arg;
+    size_t *at = call->state;
+
+    if (answer->code == 0)
+        show_set(asked_item(call), "usage", show_queue_usage(&answer->queue));
+    ++*at;
+    ask_next(call);
+}
+
+static void ask_next(struct call *call)
+{
+    json_t *item = asked_item(call);
+    struct cycle_question question = { .kind = CYCLE_QUEUE };
+
+    if (!item || call->server->is_closing) {
+        call_end(call);
+        return;
+    }
+    question.name = json_string_value(json_object_get(item, "name"));
+    cycle_ask(call->server->cycle, &question, call->server->loop, usage_came, call);
+}
+
+void on_queues_list(struct call *call)
+{
+    call->state = NEW0(size_t);
+    call->free_state = mem_free;
+    call_read(call, queues_read, ask_next);
+}
+
+static int queue_load(struct call *call, struct reader *reader, struct err *err)
+{
+    struct state *state = call->state;
+    int r;
+
+    row_free(ROW_QUEUE, state->row);
+    state->row = NULL;
+    r = reader_queue(reader, state->name, &state->row, err);
+    return r < 0 ? r : 0;
+}
+
+static int queue_read(struct call *call, struct reader *reader, struct err *err)
+{
+    struct state *state = call->state;
+    int r = queue_load(call, reader, err);
+
+    if (r < 0)
+        return r;
+    if (!state->row)
+        return call_not_found(call, "queue", state->name);
+    call->answer = show_queue(state->row);
+    call->etag = state->row->rev;
+    return 0;
+}
+
+static void one_usage_came(const struct cycle_answer *answer, void *arg)
+{
+    struct call *call = arg;
+
+    /* The engine may not have met a queue that was made a moment ago. */
+    if (answer->code == 0)
+        show_set(call->answer, "usage", show_queue_usage(&answer->queue));
+    call_end(call);
+}
+
+static void ask_one(struct call *call)
+{
+    struct cycle_question question = { .kind = CYCLE_QUEUE };
+
+    question.name = ((struct state *)call->state)->name;
+    if (call->server->is_closing)
+        call_end(call);
+    else
+        cycle_ask(call->server->cycle, &question, call->server->loop, one_usage_came, call);
+}
+
+void on_queue_get(struct call *call)
+{
+    state_begin(call, call->args[0]);
+    call_read(call, queue_read, ask_one);
+}
+
+/* ---- what a queue is made of ---- */
+
+static const struct json_key queue_keys[] = {
+    { "name", false },      { "parent", false },   { "state", false },
+    { "weight", false },    { "priority", false }, { "deserved", false },
+    { "guarantee", false }, { "cap", false },      { "reclaimable", false },
+};
+
+/* Amounts as texts into amounts as rows have them. */
+static void read_amounts(const struct json_at *top, const char *key, json_t *spec)
+{
+    struct json_at at = json_at_member(top, key);
+    json_t *out, *value;
+    const char *resource;
+
+    if (!at.value)
+        return;
+    if (!json_is_object(at.value) || json_object_size(at.value) > AMOUNTS_MAX) {
+        json_refuse(&at, PROBLEM_INVALID_FIELD, "want an object of at most %d amounts",
+                    AMOUNTS_MAX);
+        return;
+    }
+    out = json_object();
+    json_object_foreach((json_t *)at.value, resource, value)
+    {
+        struct json_at item = json_at_member(&at, resource);
+        int64_t amount = 0;
+
+        if (!name_is_valid_label(resource))
+            json_refuse(&item, PROBLEM_INVALID_FIELD, "`%s` is no name for a resource", resource);
+        else if (json_quantity(&item, quantity_unit_of(resource), &amount))
+            show_number(out, resource, amount);
+    }
+    show_set(spec, key, out);
+}
+
+static void read_number(const struct json_at *top, const char *key, int64_t min, int64_t max,
+                        json_t *spec)
+{
+    int64_t number;
+
+    if (json_get_int(top, key, min, max, &number))
+        show_number(spec, key, number);
+}
+
+static void read_name(const struct json_at *top, const char *key, const char **out)
+{
+    struct json_at at = json_at_member(top, key);
+
+    if (json_get_text(top, key, out) && !name_is_valid(*out))
+        json_refuse(&at, PROBLEM_INVALID_FIELD, "`%s` is not [a-z0-9-]{1,63}", *out);
+}
+
+/* A queue's operation from its object; NULL: the problem is set. */
+static struct op *read_queue(struct call *call, const json_t *body, const char *path_name)
+{
+    struct json_at top = json_at_top(body, &call->problem), at_name;
+    const char *name = path_name, *parent = "root";
+    int state = QUEUE_OPEN;
+    bool is_reclaimable;
+    json_t *spec;
+    struct op *op;
+
+    if (!json_check_object(&top, queue_keys, COUNT_OF(queue_keys)))
+        return NULL;
+    spec = json_object();
+    at_name = json_at_member(&top, "name");
+    read_name(&top, "name", &name);
+    read_name(&top, "parent", &parent);
+    if (!name || (path_name && !text_eq(name, path_name)))
+        json_refuse(&at_name, PROBLEM_INVALID_FIELD,
+                    path_name ? "it differs from the path's name" : "a queue needs a name");
+    json_get_word(&top, "state", queue_state_words, QUEUE_STATE_COUNT, &state);
+    read_number(&top, "weight", 1, WEIGHT_MAX, spec);
+    read_number(&top, "priority", -PRIORITY_MAX, PRIORITY_MAX, spec);
+    read_amounts(&top, "deserved", spec);
+    read_amounts(&top, "guarantee", spec);
+    read_amounts(&top, "cap", spec);
+    if (json_get_bool(&top, "reclaimable", &is_reclaimable))
+        show_set(spec, "reclaimable", json_boolean(is_reclaimable));
+    if (call->problem.code) {
+        json_decref(spec);
+        return NULL;
+    }
+    op = op_new(OP_QUEUE_PUT, NULL, NULL);
+    op->queue_put.name = text_copy(name);
+    op->queue_put.parent = text_copy(text_eq(name, "root") ? "" : parent);
+    op->queue_put.spec = json_dumps(spec, JSON_COMPACT | JSON_SORT_KEYS);
+    op->queue_put.state = (enum queue_state)state;
+    op->queue_put.by = text_copy(call->who.user);
+    json_decref(spec);
+    return op;
+}
+
+static void changed(struct call *call)
+{
+    call_read(call, queue_read, ask_one);
+}
+
+/* ---- create ---- */
+
+static void created(struct call *call)
+{
+    CLEANUP(freep) char *location = text_format("/v1/queues/%s", call->op->queue_put.name);
+
+    http_set_header(call->request, "Location", location);
+    call->status = 201;
+    state_begin(call, call->op->queue_put.name);
+    changed(call);
+}
+
+void on_queues_create(struct call *call)
+{
+    json_t *body = call_body(call);
+    struct op *op = body ? read_queue(call, body, NULL) : NULL;
+
+    json_decref(body);
+    if (!op) {
+        call_end(call);
+        return;
+    }
+    op->queue_put.is_create = true;
+    call_send(call, op, created);
+}
+
+/* ---- replace and change ---- */
+
+/* What the object would be that a merge patch is laid on: the queue as it is shown. */
+static json_t *patched(const struct row_queue *row, const json_t *patch)
+{
+    json_t *object = show_queue(row), *value;
+    const char *key;
+
+    json_object_del(object, "revision");
+    if (!json_string_value(json_object_get(object, "parent")))
+        json_object_del(object, "parent");
+    json_object_foreach((json_t *)patch, key, value)
+    {
+        json_t *was = json_object_get(object, key);
+
+        if (json_is_null(value))
+            json_object_del(object, key);
+        else if (json_is_object(value) && json_is_object(was))
+            json_object_update(was, value);
+        else
+            json_object_set(object, key, value);
+    }
+    return object;
+}
+
+/* Members of amounts that a patch sets to null are taken out of the sum. */
+static void drop_nulls(json_t *object)
+{
+    const char *key;
+    json_t *value;
+    void *next;
+
+    json_object_foreach(object, key, value) if (json_is_object(value)) drop_nulls(value);
+    json_object_foreach_safe(object, next, key, value) if (json_is_null(value))
+        json_object_del(object, key);
+}
+
+static void put_loaded(struct call *call)
+{
+    struct state *state = call->state;
+    json_t *body = call_body(call), *object = NULL;
+    struct op *op = NULL;
+    uint64_t wanted = 0;
+
+    if (body && !state->row)
+        call_not_found(call, "queue", state->name);
+    if (body && state->row && call_if_match(call, &wanted)) {
+        bool is_patch = call->route->method == HTTP_PATCH && json_is_object(body);
+
+        object = is_patch ? patched(state->row, body) : json_incref(body);
+        if (is_patch)
+            drop_nulls(object);
+        op = read_queue(call, object, state->name);
+        /* A patch was laid on the row that was read: nothing may come between. */
+        if (op)
+            op->queue_put.if_rev = wanted || !is_patch ? wanted : state->row->rev;
+    }
+    json_decref(body);
+    json_decref(object);
+    if (op)
+        call_send(call, op, changed);
+    else
+        call_end(call);
+}
+
+static void begin_put(struct call *call)
+{
+    state_begin(call, call->args[0]);
+    call_read(call, queue_load, put_loaded);
+}
+
+void on_queue_put(struct call *call)
+{
+    begin_put(call);
+}
+
+void on_queue_patch(struct call *call)
+{
+    begin_put(call);
+}
+
+/* ---- delete ---- */
+
+static void deleted(struct call *call)
+{
+    call->status = 204;
+    call_end(call);
+}
+
+static void delete_loaded(struct call *call)
+{
+    struct state *state = call->state;
+    struct op *op;
+
+    if (!state->row) {
+        deleted(call);
+        return;
+    }
+    op = op_new(OP_QUEUE_DELETE, NULL, NULL);
+    op->queue_delete.name = text_copy(state->name);
+    op->queue_delete.by = text_copy(call->who.user);
+    call_send(call, op, deleted);
+}
+
+void on_queue_delete(struct call *call)
+{
+    state_begin(call, call->args[0]);
+    call_read(call, queue_load, delete_loaded);
+}

@@ -1,0 +1,298 @@
+/* Server: see server.h. Opens the parts in the order in which they need each other and closes them
+ * the other way round; what a part does is in its own file. */
+#include "server/server.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/digest.h"
+#include "base/file.h"
+#include "server/first_tokens.h"
+#include "server/inside.h"
+#include "server/routes.h"
+
+enum { DATA_MODE = 0700 };
+
+struct follow {
+    struct server *server;
+    struct batch *batch;
+};
+
+static void follow_on_loop(void *arg)
+{
+    struct follow *follow = arg;
+
+    watch_batch(follow->server->watch, follow->batch);
+    batch_unref(follow->batch);
+    free(follow);
+}
+
+/* The writer's thread. */
+static void follow_batch(struct batch *batch, void *arg)
+{
+    struct server *server = arg;
+    struct follow *follow = NEW0(struct follow);
+
+    auth_follow(server->auth, batch);
+    *follow = (struct follow){ server, batch_ref(batch) };
+    loop_post(server->loop, follow_on_loop, follow);
+}
+
+struct reader *server_take_reader(struct server *server)
+{
+    struct reader *reader;
+
+    /* The pool has as many threads as there are readers, so one is free. */
+    pthread_mutex_lock(&server->readers.lock);
+    reader = server->readers.at[--server->readers.n];
+    pthread_mutex_unlock(&server->readers.lock);
+    return reader;
+}
+
+void server_put_reader(struct server *server, struct reader *reader)
+{
+    pthread_mutex_lock(&server->readers.lock);
+    server->readers.at[server->readers.n++] = reader;
+    pthread_mutex_unlock(&server->readers.lock);
+}
+
+static int open_data(struct server *server, struct err *err)
+{
+    char random[DIGEST_HEX_SIZE];
+    int r;
+
+    if (!server->options.data)
+        return err_set(err, -EINVAL, "no data folder was named");
+    r = digest_random_hex(random, err);
+    if (r == 0)
+        r = file_make_dirs(server->options.data, DATA_MODE, err);
+    if (r < 0)
+        return r;
+    snprintf(server->name, sizeof(server->name), "%.16s", random);
+    server->data = text_copy(server->options.data);
+    server->store = server->options.store ? text_copy(server->options.store)
+                                          : text_format("sqlite:%s/ledger.db", server->data);
+    server->token_path = text_format("%s/token", server->data);
+    server->agent_token_path = text_format("%s/agent-token", server->data);
+    return 0;
+}
+
+static int open_http(struct server *server, struct err *err)
+{
+    const char *listen = server->options.listen, *worker_listen = server->options.worker_listen;
+    struct http_options options = { .listen = listen ? listen : "127.0.0.1:7070",
+                                    .fn = routes_handle,
+                                    .refuse = routes_refuse,
+                                    .arg = server };
+    int r;
+
+    r = loop_open(&server->loop, err);
+    server->node_loop = server->loop;
+    if (r == 0)
+        r = http_server_open(server->loop, &options, &server->http, err);
+    if (r < 0 || !worker_listen || !worker_listen[0])
+        return r;
+    server->node_loop = NULL;
+    r = loop_open(&server->node_loop, err);
+    options.listen = worker_listen;
+    options.fn = routes_handle_worker;
+    if (r == 0)
+        r = http_server_open(server->node_loop, &options, &server->worker_http, err);
+    return r;
+}
+
+/* The ledger and all that listens to it. */
+static int open_parts(struct server *server, struct err *err)
+{
+    const struct server_options *options = &server->options;
+    struct ledger_options ledger = { .store = server->store,
+                                     .clock = server->clock,
+                                     .server = server->name,
+                                     .at_point = options->at_point };
+    struct nodes_options nodes = { .loop = server->node_loop,
+                                   .clock = server->clock,
+                                   .ttl_ms = options->node_ttl_ms,
+                                   .beat_ms = options->node_beat_ms,
+                                   .bookmark_ms = options->bookmark_ms,
+                                   .at_point = options->at_point };
+    struct cycle_options cycle = { .clock = server->clock,
+                                   .config = options->engine,
+                                   .at_point = options->at_point };
+    struct steward_options steward = { .clock = server->clock, .retain_ms = options->retain_ms };
+    int r;
+
+    r = ledger_open(&ledger, &server->ledger, err);
+    if (r < 0)
+        return r;
+    ledger_listen(server->ledger, follow_batch, server);
+    nodes.ledger = cycle.ledger = steward.ledger = server->ledger;
+    r = nodes_open(&nodes, &server->nodes, err);
+    if (r == 0)
+        r = cycle_open(&cycle, &server->cycle, err);
+    steward.cycle = server->cycle;
+    if (r == 0)
+        r = steward_open(&steward, &server->steward, err);
+    return r;
+}
+
+static void *run_node_loop(void *arg)
+{
+    struct server *server = arg;
+
+    loop_run(server->node_loop);
+    return NULL;
+}
+
+static int start_node_thread(struct server *server, struct err *err)
+{
+    sigset_t all, was;
+    int r;
+
+    if (server->node_loop == server->loop)
+        return 0;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &was);
+    r = pthread_create(&server->node_thread, NULL, run_node_loop, server);
+    pthread_sigmask(SIG_SETMASK, &was, NULL);
+    server->has_node_thread = r == 0;
+    return r ? err_sys(err, -r, "start the nodes' thread") : 0;
+}
+
+static int start_threads(struct server *server, struct err *err)
+{
+    int r = ledger_start(server->ledger, err);
+
+    for (; r == 0 && server->readers.n < SERVER_READERS; server->readers.n += r == 0)
+        r = reader_open(server->ledger, &server->readers.at[server->readers.n], err);
+    if (r == 0)
+        r = pool_open(SERVER_READERS, &server->pool, err);
+    if (r == 0)
+        r = first_tokens_make(server, err);
+    if (r == 0)
+        r = cycle_start(server->cycle, err);
+    if (r == 0)
+        r = steward_start(server->steward, err);
+    if (r == 0)
+        r = start_node_thread(server, err);
+    return r;
+}
+
+int server_open(const struct server_options *options, struct server **out, struct err *err)
+{
+    struct server *server = NEW0(struct server);
+    int r;
+
+    server->options = *options;
+    server->clock = options->clock ? options->clock : &clock_system;
+    server->begun_at = clock_wall_ms(server->clock);
+    pthread_mutex_init(&server->readers.lock, NULL);
+    server->auth = auth_new();
+    server->watch = watch_new();
+    r = open_data(server, err);
+    if (r == 0)
+        r = open_http(server, err);
+    if (r == 0)
+        r = open_parts(server, err);
+    if (r == 0)
+        r = start_threads(server, err);
+    /* These were borrowed for this call. */
+    server->options.listen = server->options.worker_listen = NULL;
+    server->options.data = server->options.store = NULL;
+    server->options.engine = NULL;
+    if (r < 0) {
+        server_close(server);
+        return r;
+    }
+    *out = server;
+    return 0;
+}
+
+void server_run(struct server *server)
+{
+    loop_run(server->loop);
+}
+
+void server_stop(struct server *server)
+{
+    loop_stop(server->loop);
+}
+
+/* Runs what was posted to a loop that nobody runs any more. */
+static void drain(struct loop *loop)
+{
+    if (!loop)
+        return;
+    loop_stop(loop);
+    loop_run(loop);
+}
+
+/* What may still answer a call is ended first, then what calls stand on. */
+static void close_threads(struct server *server)
+{
+    if (server->has_node_thread) {
+        loop_stop(server->node_loop);
+        pthread_join(server->node_thread, NULL);
+    }
+    http_server_close(server->http);
+    http_server_close(server->worker_http);
+    if (server->steward)
+        steward_stop(server->steward);
+    pool_close(server->pool);
+    while (server->readers.n > 0)
+        reader_close(server->readers.at[--server->readers.n]);
+    if (server->ledger)
+        ledger_close(server->ledger);
+}
+
+void server_close(struct server *server)
+{
+    if (!server)
+        return;
+    server->is_closing = true;
+    close_threads(server);
+    steward_close(server->steward);
+    cycle_close(server->cycle);
+    nodes_close(server->nodes);
+    if (server->node_loop != server->loop)
+        drain(server->node_loop);
+    drain(server->loop);
+    watch_free(server->watch);
+    auth_free(server->auth);
+    if (server->node_loop != server->loop)
+        loop_close(server->node_loop);
+    loop_close(server->loop);
+    pthread_mutex_destroy(&server->readers.lock);
+    free(server->data);
+    free(server->store);
+    free(server->token_path);
+    free(server->agent_token_path);
+    free(server);
+}
+
+const char *server_address(const struct server *server)
+{
+    return http_server_address(server->http);
+}
+
+const char *server_worker_address(const struct server *server)
+{
+    return http_server_address(server->worker_http ? server->worker_http : server->http);
+}
+
+const char *server_token_path(const struct server *server)
+{
+    return server->token_path;
+}
+
+const char *server_agent_token_path(const struct server *server)
+{
+    return server->agent_token_path;
+}
+
+struct loop *server_loop(struct server *server)
+{
+    return server->loop;
+}

@@ -1,0 +1,61 @@
+/*
+ * Server: the control plane. HTTP in, operations to the ledger, decisions of the engine, agents.
+ *
+ * Threads: the API loop (whoever calls server_run), the node loop where agents have a port of their
+ * own, the ledger's writer, the cycle, the steward and two readers. State crosses by message.
+ */
+#ifndef SERVER_SERVER_H
+#define SERVER_SERVER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/log.h"
+
+struct server;
+struct berth_config;
+
+/* What a server is told; each member has a flag and a place in the configuration file. NULL or 0
+ * is the default. */
+struct server_options {
+    const char *listen;        /* "127.0.0.1:7070"; port 0: a free one */
+    const char *worker_listen; /* where agents have a port of their own; NULL: the same */
+    const char *data;          /* folder: tokens, the ledger's file; made if it is not there */
+    const char *store;         /* NULL: sqlite:DATA/ledger.db */
+    const struct berth_config *engine; /* NULL: profile berth; borrowed for server_open */
+    int64_t token_lifetime_ms;         /* of tokens made without one; 0: for ever */
+    int64_t node_ttl_ms, node_beat_ms; /* told to agents; 0: 30 s, 10 s */
+    int64_t retain_ms;                 /* how long ended jobs are kept; 0: 7 d */
+    int64_t bookmark_ms;               /* of event streams; 0: 5 s */
+    const struct clock *clock;         /* NULL: the machine's */
+    /* Called at the named points of ledger, nodes and cycle. For tests. */
+    void (*at_point)(const char *point);
+};
+
+/**
+ * Opens the ledger, listens, makes the first tokens. What listens answers from server_run on.
+ *
+ * Returns  0; -EADDRINUSE, -EBUSY (another server has the ledger) and others, with the reason
+ */
+MUST_CHECK int server_open(const struct server_options *options, struct server **out,
+                           struct err *err);
+/** Serves until server_stop. */
+void server_run(struct server *server);
+/** Ends server_run. Any thread; safe in a signal's watch. */
+void server_stop(struct server *server);
+/** Ends connections and threads, and closes the ledger. NULL is fine. */
+void server_close(struct server *server);
+
+/** Where it listens: "127.0.0.1:7070", with the real port. */
+const char *server_address(const struct server *server);
+/** Where agents find it; the same where they have no port of their own. */
+const char *server_worker_address(const struct server *server);
+/** The files with the tokens made at the first start. */
+const char *server_token_path(const struct server *server);
+const char *server_agent_token_path(const struct server *server);
+/** The loop of server_run, for signals. */
+struct loop *server_loop(struct server *server);
+
+#endif

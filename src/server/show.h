@@ -1,0 +1,90 @@
+/*
+ * Show: the ledger's rows as the objects of the API, each kind in a file of its own.
+ *
+ * What is empty is left out. Values are yours to json_decref.
+ */
+#ifndef SERVER_SHOW_H
+#define SERVER_SHOW_H
+
+#include <jansson.h>
+
+#include "api/job.h"
+#include "berth/engine.h"
+#include "ledger/ledger.h"
+#include "server/auth.h"
+
+struct verdicts;
+
+/* ---- members of objects ---- */
+
+/** A text as a value; bytes that are no UTF-8 become '?'. */
+json_t *show_value(const char *text);
+/** Sets a member, taking the value. */
+void show_set(json_t *object, const char *key, json_t *value);
+/** Left out if "" or NULL. */
+void show_text(json_t *object, const char *key, const char *text);
+void show_number(json_t *object, const char *key, int64_t number);
+/** Left out if 0. */
+void show_time(json_t *object, const char *key, int64_t wall_ms);
+void show_duration(json_t *object, const char *key, int64_t ms);
+/** A JSON text of a row as the value it is; left out if "". */
+void show_json(json_t *object, const char *key, const char *text);
+/** An amount in the unit of its resource, as a text. */
+void show_amount(json_t *object, const char *key, const char *resource, int64_t value);
+/** Amounts of a row, {"cpu":1000}, as texts, {"cpu":"1"}. */
+json_t *show_amounts(const json_t *amounts);
+json_t *show_engine_amounts(const struct berth_amounts *amounts);
+/** Amounts of a row (a JSON text), as an object; empty if it cannot be read. */
+json_t *show_read_object(const char *text);
+/** amounts[resource] += value. */
+void show_add_amount(json_t *amounts, const char *resource, int64_t value);
+
+/* ---- objects ---- */
+
+/**
+ * A job.
+ *
+ * @spec      with it and the resources; NULL: as in lists
+ * @verdicts  why it waits; or NULL
+ */
+json_t *show_job(const struct row_job *row, const struct job_spec *spec,
+                 const struct verdicts *verdicts);
+/** Why a group waits. */
+json_t *show_reason(const struct berth_reason *reason, bool has_nodes);
+/** Why the groups of a job wait; NULL if nothing does. */
+json_t *show_reasons(const struct row_job *row, const struct verdicts *verdicts);
+
+json_t *show_attempt(const struct row_attempt *row, const struct job_spec *spec);
+
+/* A task: what its job, last attempt and end without one say. */
+struct show_task {
+    const struct row_job *job;
+    const struct job_spec *spec;
+    uint32_t group, index;
+    const struct row_attempt *last; /* or NULL */
+    const struct row_task *ended;   /* without an attempt; or NULL */
+    enum wait_code waits;           /* why it waits, where it does */
+};
+json_t *show_task(const struct show_task *task);
+/** The word of a task's state. */
+const char *show_task_state(const struct show_task *task);
+
+/** @used  amounts in use, as in rows; borrowed */
+json_t *show_node(const struct row_node *row, const json_t *used, size_t n_attempts,
+                  bool is_connected);
+json_t *show_queue(const struct row_queue *row);
+/** @view  NULL: the engine does not know it */
+json_t *show_queue_usage(const struct berth_queue_view *view);
+json_t *show_token(const struct row_token *row);
+json_t *show_who(const struct who *who);
+
+/** An event, from its parts as a batch or a row of the log has them. */
+json_t *show_event(uint64_t rev, int64_t at, const char *type, const char *subject, const char *by,
+                   const char *body);
+/** The job number of an event's subject; 0 if it is about no job. */
+uint64_t show_event_job(const char *subject);
+
+/** Where the time of an attempt's start went; since: wall ms from which it is counted. */
+json_t *show_timeline(const struct row_attempt *row, const struct job_spec *spec, int64_t since);
+
+#endif

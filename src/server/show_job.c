@@ -1,0 +1,164 @@
+/* A job as the API shows it: docs/api.md, "Jobs". */
+#include "server/show.h"
+
+#include "base/name.h"
+#include "base/quantity.h"
+#include "server/cycle.h"
+
+static json_t *show_counts(const struct row_job *row)
+{
+    json_t *counts = json_object();
+
+    show_number(counts, "total", row->n_tasks);
+    show_number(counts, "pending", row->n_pending);
+    show_number(counts, "live", row->n_live);
+    show_number(counts, "running", row->n_running);
+    show_number(counts, "succeeded", row->n_succeeded);
+    show_number(counts, "failed", row->n_failed);
+    show_number(counts, "cancelled", row->n_cancelled);
+    return counts;
+}
+
+static json_t *show_resources(const struct job_spec *spec)
+{
+    json_t *sums = json_object(), *out;
+
+    for (size_t i = 0; i < spec->n_groups; i++) {
+        const struct job_group *group = &spec->groups[i];
+
+        for (size_t j = 0; j < group->resources.n; j++) {
+            const struct amount *amount = &group->resources.at[j];
+            int64_t all = 0;
+
+            if (__builtin_mul_overflow(amount->value, (int64_t)group->replicas, &all) ||
+                all > QUANTITY_MAX)
+                all = QUANTITY_MAX;
+            show_add_amount(sums, amount->resource, all);
+        }
+    }
+    out = show_amounts(sums);
+    json_decref(sums);
+    return out;
+}
+
+static json_t *show_node_counts(const struct berth_reason *reason)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < reason->n_counts; i++) {
+        json_t *count = json_object();
+
+        show_text(count, "code", wait_codes[reason->counts[i].code].word);
+        show_text(count, "resource", reason->counts[i].resource);
+        show_number(count, "count", reason->counts[i].n);
+        json_array_append_new(list, count);
+    }
+    return list;
+}
+
+json_t *show_reason(const struct berth_reason *reason, bool has_nodes)
+{
+    json_t *object = json_object();
+
+    show_text(object, "code", wait_codes[reason->code].word);
+    if (reason->resource) {
+        show_text(object, "resource", reason->resource);
+        show_amount(object, "asked", reason->resource, reason->asked);
+        show_amount(object, "free", reason->resource, reason->free);
+        show_amount(object, "limit", reason->resource, reason->limit);
+    }
+    show_text(object, "node", reason->node);
+    show_text(object, "blocker", reason->blocker);
+    show_time(object, "until", reason->until_ms);
+    if (reason->needed) {
+        show_number(object, "placed", reason->placed);
+        show_number(object, "needed", reason->needed);
+    }
+    if (has_nodes && reason->n_counts)
+        show_set(object, "nodes", show_node_counts(reason));
+    return object;
+}
+
+static json_t *show_plain_reason(enum wait_code code, int64_t n_tasks)
+{
+    json_t *object = json_object();
+
+    show_number(object, "tasks", n_tasks);
+    show_text(object, "code", wait_codes[code].word);
+    return object;
+}
+
+json_t *show_reasons(const struct row_job *row, const struct verdicts *verdicts)
+{
+    const struct berth_verdict *found;
+    json_t *list;
+    size_t n = 0;
+
+    if (job_is_over((enum job_state)row->state) || row->n_pending == 0)
+        return NULL;
+    list = json_array();
+    found = verdicts ? verdicts_find(verdicts, row->id, &n) : NULL;
+    for (size_t i = 0; i < n; i++) {
+        json_t *object = json_object(), *reason = show_reason(found[i].reason, true);
+
+        show_text(object, "group", found[i].group);
+        show_number(object, "tasks", found[i].n_tasks);
+        json_object_update(object, reason);
+        json_decref(reason);
+        json_array_append_new(list, object);
+    }
+    if (!n)
+        json_array_append_new(
+            list,
+            show_plain_reason(row->is_held ? WAIT_HELD : WAIT_NOT_YET_CONSIDERED, row->n_pending));
+    return list;
+}
+
+static void show_end(json_t *object, const struct row_job *row)
+{
+    if (job_is_over((enum job_state)row->state))
+        show_number(object, "code", row->code);
+    if (row->stop_cause)
+        show_text(object, "stopCause", cause_words[row->stop_cause]);
+    show_text(object, "stoppedBy", row->stop_by);
+    show_text(object, "reason", row->reason);
+}
+
+json_t *show_job(const struct row_job *row, const struct job_spec *spec,
+                 const struct verdicts *verdicts)
+{
+    json_t *object = json_object(), *reasons, *labels;
+    char id[NAME_ATTEMPT_SIZE];
+
+    name_job(row->id, id);
+    show_text(object, "id", id);
+    show_text(object, "name", row->name);
+    show_text(object, "namespace", row->ns);
+    show_text(object, "user", row->user);
+    show_text(object, "queue", row->queue);
+    show_number(object, "priority", row->priority);
+    show_text(object, "state", job_state_words[row->state]);
+    show_set(object, "admitted", json_boolean(row->is_admitted));
+    show_set(object, "held", json_boolean(row->is_held));
+    show_set(object, "suspended", json_boolean(row->is_suspended));
+    show_set(object, "degraded", json_boolean(row->is_degraded));
+    show_set(object, "tasks", show_counts(row));
+    if (spec)
+        show_set(object, "resources", show_resources(spec));
+    reasons = show_reasons(row, verdicts);
+    if (reasons)
+        show_set(object, "reasons", reasons);
+    labels = show_read_object(row->labels);
+    if (json_object_size(labels))
+        show_set(object, "labels", labels);
+    else
+        json_decref(labels);
+    show_end(object, row);
+    show_time(object, "submittedAt", row->submitted_at);
+    show_time(object, "startedAt", row->started_at);
+    show_time(object, "endedAt", row->ended_at);
+    show_number(object, "revision", (int64_t)row->rev);
+    if (spec)
+        show_json(object, "spec", row->spec);
+    return object;
+}
