@@ -193,6 +193,8 @@ void model_fini(struct model *model);
 
 /** The dimension of a name, made if it is new. */
 uint32_t dim_of(struct model *model, const char *name);
+/** Makes the dimensions of all names. */
+void dims_of(struct model *model, const struct berth_amounts *amounts);
 /** The dimension of a name, or NOWHERE. */
 uint32_t dim_find(const struct model *model, const char *name);
 /** Whether dimension a comes before b in what is shown: pods, cpu, memory, then by name. */

@@ -68,6 +68,7 @@ struct session {
     int64_t wake_at_ms;
     uint64_t n_placed, n_evicted, n_reserved, n_steps;
     bool limited;
+    bool is_dry_run; /* victims are taken away only to see what would happen */
     uint32_t cursor; /* sampling search */
     bool cursor_changed;
     wide *total; /* what queues share, by dimension */

@@ -224,8 +224,12 @@ static bool dry_run(const struct hunt *h, struct node **nodes, size_t n)
     struct plan best = { 0 }, plan;
 
     for (size_t i = 0; i < n && found < want; i++) {
+        bool works;
         plan = (struct plan){ 0 };
-        if (!try_node(h, nodes[i], &plan))
+        h->s->is_dry_run = true;
+        works = try_node(h, nodes[i], &plan);
+        h->s->is_dry_run = false;
+        if (!works)
             continue;
         found++;
         if (!best.node || costs_less(&plan, &best))
