@@ -1,11 +1,14 @@
 /* Scenarios: any text is read, or refused with faults that can be written; what is read is taken
- * by an engine, and what the engine exports is taken by another with the same export. */
+ * by an engine, and what the engine exports is taken by another with the same export. Then it is
+ * run, twice, with the same answer. */
 #include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "scenario/scenario.h"
+
+enum { MOST_CYCLES = 3 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -40,6 +43,17 @@ static void round_trip(struct berth_engine *engine)
     berth_engine_free(again);
 }
 
+static json_t *run(const char *text, size_t n)
+{
+    CLEANUP(scenario_freep) struct scenario *s = scenario_read(text, n);
+    struct scenario_result result = { 0 };
+
+    if (scenario_check(s, &result) < 0)
+        abort();
+    str_fini(&result.faults);
+    return result.answer;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     CLEANUP(scenario_freep) struct scenario *s = scenario_read((const char *)data, n);
@@ -57,5 +71,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     if (berth_engine_apply(engine, deltas, n_deltas, &err) == 0)
         round_trip(engine);
     berth_engine_free(engine);
+    if (scenario_times(s).cycles <= MOST_CYCLES) {
+        json_auto_t *first = run((const char *)data, n), *second = run((const char *)data, n);
+        assert(json_equal(first, second));
+    }
     return 0;
 }
