@@ -323,7 +323,7 @@ static void retire(struct attempt *attempt)
         is_kept = file_remove_tree(AT_FDCWD, to, &err) == 0 && rename(attempt->folder, to) == 0;
     }
     if (is_kept)
-        shelf_put(agent->shelf, attempt->id, now, attempt->work.folder_bytes);
+        shelf_keep(agent->shelf, attempt->id, now, attempt->work.folder_bytes);
     else
         work_forget(agent, text_copy(attempt->folder));
     relay_poke(agent->relay, attempt->name);

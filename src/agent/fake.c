@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,7 +18,7 @@
 #include "base/log.h"
 #include "base/test.h"
 
-enum { DEADLINE_MS = 60000 };
+enum { DEADLINE_MS = 30000, LOOK_MS = 20 /* for what comes with no message */ };
 
 /* ---- Answers ---- */
 
@@ -185,7 +186,7 @@ static void on_register(struct fake *fake, struct http_request *request, const j
     for (size_t i = 0; i < json_array_size(held); i++) {
         const char *name = json_string_value(json_array_get(held, i));
         struct fake_attempt *attempt = find(fake, name);
-        str_addf(&fake->held, "%s,", name);
+        str_addf(&fake->held, "%s,", name ? name : "?");
         if (fake->forgets_all || !attempt || attempt->state == ATTEMPT_ENDED)
             json_array_append_new(end,
                                   json_pack("{s:s, s:s}", "attempt", name, "cause", "DISOWNED"));
@@ -374,6 +375,14 @@ static void on_request(struct http_request *request, void *arg)
 
 /* ---- Waiting ---- */
 
+static void on_look(void *arg)
+{
+    struct fake *fake = arg;
+
+    check_until(fake);
+    timer_set(fake->look, LOOK_MS);
+}
+
 static void on_deadline(void *arg)
 {
     struct fake *fake = arg;
@@ -395,9 +404,11 @@ void fake_wait(struct fake *fake, bool (*until)(struct fake *fake), const char *
     fake->until = until;
     fake->is_late = false;
     timer_set(fake->deadline, DEADLINE_MS);
+    timer_set(fake->look, LOOK_MS);
     if (!until(fake))
         loop_run(fake->loop);
     timer_unset(fake->deadline);
+    timer_unset(fake->look);
     fake->until = NULL;
     if (!until(fake)) {
         print_error("waited in vain for: %s\n", what);
@@ -496,6 +507,8 @@ void fake_spawn(struct fake *fake, const char *kill_at)
     fake->agent = fork();
     CHECK(fake->agent >= 0);
     if (fake->agent == 0) {
+        /* A test that failed leaves no agent behind. */
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
         /* Of the parent's descriptors the child needs none but the output. */
         syscall(SYS_close_range, 3u, ~0u, 0u);
         run_agent(fake, kill_at);
@@ -532,6 +545,7 @@ void fake_begin(struct fake *fake)
     CHECK_OK(http_server_open(fake->loop, &options, &fake->http, &err), &err);
     snprintf(fake->addr, sizeof(fake->addr), "http://%s", http_server_address(fake->http));
     fake->deadline = timer_new(fake->loop, on_deadline, fake);
+    fake->look = timer_new(fake->loop, on_look, fake);
 }
 
 static bool knows_nothing(void *ctx, const char *id)
@@ -570,6 +584,7 @@ void fake_end(struct fake *fake)
     fake_cut(fake);
     http_server_close(fake->http);
     timer_free(fake->deadline);
+    timer_free(fake->look);
     loop_close(fake->loop);
     CHECK_EQ(count_left(fake), 0);
     CHECK_OK(file_remove_tree(AT_FDCWD, fake->dir, &err), &err);

@@ -36,7 +36,7 @@ struct fake {
     char node[64];
     struct loop *loop;
     struct http_server *http;
-    struct timer *deadline;
+    struct timer *deadline, *look;
     struct http_request *stream;
     char addr[64];
     int64_t generation;

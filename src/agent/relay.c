@@ -186,6 +186,10 @@ static void run_read(void *arg)
     stream->err = (struct err){ 0 };
     stream->r = runtime_log_read(stream->folder, stream->at, stream->bytes, PIECE_BYTES,
                                  &stream->piece, &stream->err);
+    if (stream->r == -ENOENT) { /* the folder is yet to be made: an empty log */
+        stream->r = 0;
+        stream->piece = (struct log_piece){ .offset = stream->at, .end = stream->at };
+    }
 }
 
 /* Cuts a piece behind its last whole line, and at the limit; a line longer than a piece goes in parts. */

@@ -75,7 +75,7 @@ void shelf_trim(struct shelf *shelf, int64_t now_wall_ms)
         remove_first(shelf);
 }
 
-void shelf_put(struct shelf *shelf, const char *name, int64_t ended_ms, int64_t bytes)
+void shelf_keep(struct shelf *shelf, const char *name, int64_t ended_ms, int64_t bytes)
 {
     VEC_PUSH(&shelf->books, ((struct book){ text_copy(name), ended_ms, bytes }));
     shelf->bytes += bytes;

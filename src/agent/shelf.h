@@ -22,7 +22,7 @@ MUST_CHECK int shelf_open(const char *dir, int64_t keep_ms, int64_t keep_bytes, 
                           struct shelf **out, struct err *err);
 void shelf_close(struct shelf *shelf);
 /** A folder was put there, at that time (wall ms) with so many bytes; removes what is too much. */
-void shelf_put(struct shelf *shelf, const char *name, int64_t ended_ms, int64_t bytes);
+void shelf_keep(struct shelf *shelf, const char *name, int64_t ended_ms, int64_t bytes);
 /** Removes what is too old by now. */
 void shelf_trim(struct shelf *shelf, int64_t now_wall_ms);
 /** What a folder takes on disk, with all in it, one level deep. */

@@ -36,7 +36,7 @@ static int cancel_one(struct cli *cli, const struct args *args, const char *word
     CLEANUP(freep) char *path = NULL;
     struct job_name name;
     struct err err = { 0 };
-    int r = job_find(cli, args, word, &name);
+    int r = job_name_find(cli, args, word, &name);
 
     if (r != 0)
         return r;

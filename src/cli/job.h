@@ -24,8 +24,8 @@ struct job_name {
  *
  * Returns  0, or an exit code after printing why
  */
-MUST_CHECK int job_find(struct cli *cli, const struct args *args, const char *word,
-                        struct job_name *out);
+MUST_CHECK int job_name_find(struct cli *cli, const struct args *args, const char *word,
+                             struct job_name *out);
 
 /** "/v1/jobs/j-12" and what follows; yours. */
 char *job_path(const char *job, const char *more);

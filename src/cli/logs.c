@@ -242,7 +242,7 @@ static int run_logs(struct cli *cli, const struct args *args)
     int r = cli_need_client(cli, args);
 
     if (r == 0)
-        r = job_find(cli, args, args->rest.at[0], &logs.name);
+        r = job_name_find(cli, args, args->rest.at[0], &logs.name);
     if (r != 0)
         return r;
     if (choose(&logs, args, &err) < 0)

@@ -82,7 +82,7 @@ static int run_show(struct cli *cli, const struct args *args)
         CLEANUP(freep) char *path = NULL;
         struct job_name name;
 
-        exit_code = job_find(cli, args, args->rest.at[i], &name);
+        exit_code = job_name_find(cli, args, args->rest.at[i], &name);
         if (exit_code == 0 && args_has(args, "tasks")) {
             exit_code = print_all_tasks(cli, &output, name.job);
             continue;

@@ -60,7 +60,7 @@ static int run_timeline(struct cli *cli, const struct args *args)
     int r = cli_need_client(cli, args);
 
     if (r == 0)
-        r = job_find(cli, args, args->rest.at[0], &name);
+        r = job_name_find(cli, args, args->rest.at[0], &name);
     if (r != 0)
         return r;
     if (output_from_args(args, cli->settings.values[SETTING_OUTPUT], &output, &err) < 0)

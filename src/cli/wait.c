@@ -188,7 +188,7 @@ static int find_jobs(struct wait *wait, const struct args *args)
 {
     for (size_t i = 0; i < args->rest.n; i++) {
         struct job_name name;
-        int r = job_find(wait->cli, args, args->rest.at[i], &name);
+        int r = job_name_find(wait->cli, args, args->rest.at[i], &name);
 
         if (r != 0)
             return r;

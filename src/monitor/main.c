@@ -1,7 +1,7 @@
 /*
  * berth-monitor: looks after one container, from its start to its exit record.
  *
- *     berth-monitor ID       in the attempt's folder; descriptor 3: a connection to the agent, or closed
+ *     berth-monitor ID       in the attempt's folder; descriptor 9: a connection to the agent, or closed
  *
  * It starts the container once, logs what it writes, ends it on command, when the node's lease has passed
  * or when its main process has gone and left others behind, and writes down how it ended. It never
@@ -32,7 +32,9 @@
 #include "monitor/when.h"
 
 enum {
-    PARENT_FD = 3,
+    /* Above the listener's: descriptors close from the lowest, so who sees this end closed finds nobody
+     * listening any more. */
+    PARENT_FD = 9,
     LEASE_LOOK_MS = 5000, /* at least so often: the lease may have become shorter */
     KILL_AGAIN_MS = 200,  /* until all are gone */
 };

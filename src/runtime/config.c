@@ -19,7 +19,8 @@
 #include "base/vec.h"
 #include "runtime/inside.h"
 
-#define DEFAULT_PATH "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+#define DEFAULT_DIRS "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+#define DEFAULT_PATH "PATH=" DEFAULT_DIRS
 
 enum { DEFAULT_NOFILE = 1024, CPU_PERIOD_US = 100000 };
 
@@ -305,7 +306,7 @@ static int look_at(const char *root, const char *path)
 /* Looks for a name in the PATH that the command will have. */
 static int look_in_path(const char *root, const char *name, const json_t *env)
 {
-    CLEANUP(freep) char *dirs = text_copy(DEFAULT_PATH + strlen("PATH="));
+    CLEANUP(freep) char *dirs = text_copy(DEFAULT_DIRS);
     char *rest, *dir;
     int found = -ENOENT;
 

@@ -20,39 +20,6 @@
 
 enum { OUT, ERR, NOTICE };
 
-static const struct {
-    const char *name;
-    enum runtime_kind kind;
-} rows[] = {
-    { "process", RUNTIME_PROCESS },
-    { "crun", RUNTIME_CRUN },
-    { "runc", RUNTIME_RUNC },
-};
-
-/* Runs one body for each runtime, and holds what is there before against what is there after. */
-static void for_each_runtime(void (*body)(struct rig *, enum runtime_kind))
-{
-    struct rig rig;
-    struct leftovers before, after;
-    bool is_any = false;
-
-    rig_open(&rig);
-    ROW_EACH (c, rows) {
-        if (!rig.machine.runtimes[c->kind].is_usable) {
-            print_message("not with %s: %s\n", c->name, rig.machine.runtimes[c->kind].why_not);
-            continue;
-        }
-        is_any = true;
-        rig_count(&rig, &before);
-        body(&rig, c->kind);
-        rig_count(&rig, &after);
-        rig_check_same(&before, &after);
-    }
-    rig_close(&rig);
-    if (!is_any)
-        test_skip("no runtime is usable");
-}
-
 static void run_and_check_code(struct rig *rig, enum runtime_kind kind)
 {
     struct attempt a;
@@ -76,7 +43,7 @@ static void run_and_check_code(struct rig *rig, enum runtime_kind kind)
 
 TEST(container_exit_code_and_output)
 {
-    for_each_runtime(run_and_check_code);
+    rig_each(run_and_check_code);
 }
 
 static void see_environment(struct rig *rig, enum runtime_kind kind)
@@ -98,7 +65,7 @@ static void see_environment(struct rig *rig, enum runtime_kind kind)
 
 TEST(container_environment_folder_and_user)
 {
-    for_each_runtime(see_environment);
+    rig_each(see_environment);
 }
 
 static void fail_to_find(struct rig *rig, enum runtime_kind kind)
@@ -123,7 +90,7 @@ static void fail_to_find(struct rig *rig, enum runtime_kind kind)
 
 TEST(container_command_not_found)
 {
-    for_each_runtime(fail_to_find);
+    rig_each(fail_to_find);
 }
 
 static void fail_to_execute(struct rig *rig, enum runtime_kind kind)
@@ -147,7 +114,7 @@ static void fail_to_execute(struct rig *rig, enum runtime_kind kind)
 
 TEST(container_command_not_executable)
 {
-    for_each_runtime(fail_to_execute);
+    rig_each(fail_to_execute);
 }
 
 static void leave_grandchildren(struct rig *rig, enum runtime_kind kind)
@@ -166,7 +133,7 @@ static void leave_grandchildren(struct rig *rig, enum runtime_kind kind)
 
 TEST(container_grandchildren_end_with_it)
 {
-    for_each_runtime(leave_grandchildren);
+    rig_each(leave_grandchildren);
 }
 
 static void ignore_term(struct rig *rig, enum runtime_kind kind)
@@ -191,7 +158,7 @@ static void ignore_term(struct rig *rig, enum runtime_kind kind)
 
 TEST(container_that_ignores_term_is_killed)
 {
-    for_each_runtime(ignore_term);
+    rig_each(ignore_term);
 }
 
 static void stop_with_grace(struct rig *rig, enum runtime_kind kind)
@@ -213,7 +180,7 @@ static void stop_with_grace(struct rig *rig, enum runtime_kind kind)
 
 TEST(container_is_killed_when_its_grace_is_over)
 {
-    for_each_runtime(stop_with_grace);
+    rig_each(stop_with_grace);
 }
 
 static void end_by_term(struct rig *rig, enum runtime_kind kind)
@@ -234,14 +201,12 @@ static void end_by_term(struct rig *rig, enum runtime_kind kind)
 
 TEST(container_ends_by_term)
 {
-    for_each_runtime(end_by_term);
+    rig_each(end_by_term);
 }
 
 static void close_output(struct rig *rig, enum runtime_kind kind)
 {
     struct attempt a;
-    CLEANUP(closep) int fd = -1;
-    CLEANUP(freep) char *flag = NULL;
     struct inspection inspection;
     struct err err = { 0 };
 
@@ -258,7 +223,7 @@ static void close_output(struct rig *rig, enum runtime_kind kind)
 
 TEST(container_that_closes_its_output_lives_on)
 {
-    for_each_runtime(close_output);
+    rig_each(close_output);
 }
 
 static void kill_container(struct rig *rig, enum runtime_kind kind)
@@ -277,7 +242,7 @@ static void kill_container(struct rig *rig, enum runtime_kind kind)
 
 TEST(container_killed_from_outside)
 {
-    for_each_runtime(kill_container);
+    rig_each(kill_container);
 }
 
 /* The monitor's pid: who listens at the folder's socket. */
@@ -322,7 +287,7 @@ static void kill_monitor(struct rig *rig, enum runtime_kind kind)
 TEST(container_of_a_killed_monitor_is_cleaned)
 {
     prctl(PR_SET_CHILD_SUBREAPER, 1); /* so that what it leaves is not reaped by a stranger later */
-    for_each_runtime(kill_monitor);
+    rig_each(kill_monitor);
 }
 
 static void adopt(struct rig *rig, enum runtime_kind kind)
@@ -357,7 +322,7 @@ static void adopt(struct rig *rig, enum runtime_kind kind)
 
 TEST(container_is_adopted)
 {
-    for_each_runtime(adopt);
+    rig_each(adopt);
 }
 
 static void clean_running(struct rig *rig, enum runtime_kind kind)
@@ -378,126 +343,7 @@ static void clean_running(struct rig *rig, enum runtime_kind kind)
 
 TEST(container_that_runs_is_ended_by_clean)
 {
-    for_each_runtime(clean_running);
-}
-
-static void run_out_of_memory(struct rig *rig, enum runtime_kind kind)
-{
-    struct attempt a;
-
-    if (!rig->machine.controllers[CONTROLLER_MEMORY].is_writable)
-        test_skip("there are no memory groups");
-    rig_attempt(rig, &a, kind,
-                COMMAND("sh", "-c", "exec dd if=/dev/zero of=/dev/null bs=256M count=4"));
-    a.container.memory_bytes = 32 << 20;
-    rig_run(rig, &a);
-    CHECK(a.ended.exit.is_oom);
-    CHECK(a.ended.exit.oom_kills >= 1);
-    CHECK(a.ended.exit.peak_memory_bytes > 16 << 20);
-    CHECK(a.ended.exit.peak_memory_bytes <= 32 << 20);
-    rig_clean(rig, &a);
-}
-
-TEST(container_out_of_memory)
-{
-    for_each_runtime(run_out_of_memory);
-}
-
-static void survive_child_oom(struct rig *rig, enum runtime_kind kind)
-{
-    struct attempt a;
-    CLEANUP(freep) char *out = NULL;
-
-    rig_attempt(rig, &a, kind,
-                COMMAND("sh", "-c", "dd if=/dev/zero of=/dev/null bs=256M count=4; echo child $?"));
-    a.container.memory_bytes = 32 << 20;
-    rig_run(rig, &a);
-    out = rig_output(&a, OUT, NULL);
-    CHECK_TEXT(out, "child 137\n");
-    CHECK_EQ(a.ended.exit.code, 0);
-    CHECK(!a.ended.exit.is_oom);
-    CHECK(a.ended.exit.oom_kills >= 1); /* the kernel may count one death twice */
-    rig_clean(rig, &a);
-}
-
-TEST(container_whose_child_ran_out_of_memory_goes_on)
-{
-    for_each_runtime(survive_child_oom);
-}
-
-static void write_binary(struct rig *rig, enum runtime_kind kind)
-{
-    struct attempt a;
-    CLEANUP(freep) char *out = NULL;
-    size_t n, n_wrong = 0;
-
-    /* Every byte value but the newline, over and over: 10 MiB of it. */
-    rig_attempt(rig, &a, kind,
-                COMMAND("sh", "-c", "yes | head -c 10485760 | tr '\\n' '\\000' | tr 'y' '\\377'"));
-    rig_run(rig, &a);
-    CHECK_EQ(a.ended.exit.code, 0);
-    out = rig_output(&a, OUT, &n);
-    CHECK_EQ(n, 10485760);
-    for (size_t i = 0; i < n; i++)
-        n_wrong += out[i] != (i % 2 ? '\0' : '\377');
-    CHECK_EQ(n_wrong, 0);
-    rig_clean(rig, &a);
-}
-
-TEST(container_output_is_exact_without_newlines)
-{
-    for_each_runtime(write_binary);
-}
-
-static void limit_lines(struct rig *rig, enum runtime_kind kind)
-{
-    struct attempt a;
-    CLEANUP(freep) char *out = NULL;
-    CLEANUP(freep) char *notice = NULL;
-
-    rig_attempt(rig, &a, kind, COMMAND("sh", "-c", "yes | head -n 1000"));
-    a.container.log_lines_per_hour = 10;
-    rig_run(rig, &a);
-    out = rig_output(&a, OUT, NULL);
-    notice = rig_output(&a, NOTICE, NULL);
-    CHECK_EQ(strlen(out), 20);
-    CHECK(text_begins(notice, "limit of 10 lines an hour reached"));
-    CHECK(strchr(notice, '\n') == notice + strlen(notice) - 1); /* one notice */
-    rig_clean(rig, &a);
-}
-
-TEST(container_output_is_limited_in_lines)
-{
-    for_each_runtime(limit_lines);
-}
-
-static void rotate_log(struct rig *rig, enum runtime_kind kind)
-{
-    struct attempt a;
-    struct log_piece piece;
-    struct err err = { 0 };
-    static char buf[4096];
-
-    rig_attempt(rig, &a, kind, COMMAND("sh", "-c", "yes | head -c 2000000"));
-    a.container.log_file_bytes = 1 << 20;
-    a.container.log_keep_bytes = 4 << 20;
-    rig_run(rig, &a);
-    CHECK_OK(runtime_log_read(a.folder, 0, buf, sizeof(buf), &piece, &err), &err);
-    CHECK(piece.offset > 0);     /* the beginning is gone, and that is told */
-    CHECK(piece.end > 40000000); /* a million lines of over forty bytes: offsets count on */
-    CHECK(piece.end - piece.offset <= 4 << 20);
-    CHECK_EQ(piece.n, sizeof(buf));
-    CHECK_OK(runtime_log_read(a.folder, piece.end - 10, buf, sizeof(buf), &piece, &err), &err);
-    CHECK_EQ(piece.n, 10);
-    CHECK(memcmp(buf + 6, "F y\n", 4) == 0);
-    CHECK_OK(runtime_log_read(a.folder, piece.end + 5, buf, sizeof(buf), &piece, &err), &err);
-    CHECK_EQ(piece.n, 0);
-    rig_clean(rig, &a);
-}
-
-TEST(container_log_is_rotated_and_offsets_count_on)
-{
-    for_each_runtime(rotate_log);
+    rig_each(clean_running);
 }
 
 static void pass_lease(struct rig *rig, enum runtime_kind kind)
@@ -539,138 +385,7 @@ static void pass_lease(struct rig *rig, enum runtime_kind kind)
 
 TEST(container_ends_when_the_lease_has_passed)
 {
-    for_each_runtime(pass_lease);
-}
-
-static void bomb(struct rig *rig, enum runtime_kind kind)
-{
-    struct attempt a;
-    CLEANUP(freep) char *errors = NULL;
-    struct err err = { 0 };
-
-    if (!rig->machine.controllers[CONTROLLER_PIDS].is_writable)
-        test_skip("there are no groups for the number of processes");
-    rig_attempt(rig, &a, kind, COMMAND("sh", "-c", "f() { f | f & }; f; echo lit; sleep 1000"));
-    a.container.pids = 50;
-    rig_start(rig, &a);
-    rig_started(&a);
-    rig_wait_output(&a, ERR, "fork"); /* the limit is reached */
-    CHECK_OK(watch_stop(a.watch, STOP_KILL, &err), &err);
-    rig_ended(&a);
-    rig_clean(rig, &a);
-}
-
-TEST(container_that_forks_without_end_is_held_and_ended)
-{
-    for_each_runtime(bomb);
-}
-
-static void see_network(struct rig *rig, enum runtime_kind kind)
-{
-    struct attempt a;
-    CLEANUP(freep) char *out = NULL;
-
-    rig_attempt(rig, &a, kind,
-                COMMAND("sh", "-c",
-                        "while read name rest; do case $name in *:*) echo "
-                        "$name;; esac; done < /proc/net/dev"));
-    a.container.network = NETWORK_NONE;
-    rig_run(rig, &a);
-    out = rig_output(&a, OUT, NULL);
-    CHECK_TEXT(out, "lo:\n");
-    rig_clean(rig, &a);
-}
-
-TEST(container_without_network_has_lo_alone)
-{
-    for_each_runtime(see_network);
-}
-
-static void sample_it(struct rig *rig, enum runtime_kind kind)
-{
-    struct attempt a;
-    struct sample sample;
-    struct err err = { 0 }, gone = { 0 };
-
-    rig_attempt(rig, &a, kind, COMMAND("sh", "-c", "sleep 1000 & echo ready; wait"));
-    a.container.memory_bytes = 64 << 20;
-    rig_start(rig, &a);
-    rig_started(&a);
-    rig_wait_output(&a, OUT, "ready");
-    CHECK_OK(runtime_sample(rig->runtime, a.folder, &sample, &err), &err);
-    CHECK(sample.n_processes >= 2 &&
-          sample.n_processes < 5); /* one of a runtime's may be just ending */
-    CHECK(sample.memory_bytes > 0 && sample.memory_bytes <= 64 << 20);
-    CHECK(sample.peak_memory_bytes >= sample.memory_bytes);
-    CHECK(sample.cpu_us > 0);
-    CHECK_OK(watch_stop(a.watch, STOP_KILL, &err), &err);
-    rig_ended(&a);
-    rig_clean(rig, &a);
-    CHECK_EQ(runtime_sample(rig->runtime, a.folder, &sample, &gone), -ENODATA);
-}
-
-TEST(container_is_sampled)
-{
-    for_each_runtime(sample_it);
-}
-
-/* Runs a command in each OCI runtime and compares what it says. */
-static void check_isolation(struct rig *rig, enum runtime_kind kind, bool read_only,
-                            const char *script, const char *expected)
-{
-    struct attempt a;
-    CLEANUP(freep) char *out = NULL;
-
-    rig_attempt(rig, &a, kind, COMMAND("sh", "-c", script));
-    a.container.read_only_root = read_only;
-    rig_run(rig, &a);
-    out = rig_output(&a, OUT, NULL);
-    CHECK_TEXT(out, expected);
-    rig_clean(rig, &a);
-}
-
-static const struct {
-    const char *name, *script, *expected;
-    bool read_only;
-} isolation[] = {
-    { "it is the first process", "echo $$", "1\n", false },
-    { "its root can be written", "echo x > /new; cat /new", "x\n", false },
-    { "its root is its own", "cat /new 2>/dev/null || echo none", "none\n", false },
-    { "a read-only root cannot be written", "echo x 2>/dev/null > /new || echo refused",
-      "refused\n", true },
-    { "nor the settings of the kernel",
-      "echo 1 2>/dev/null > /proc/sys/kernel/panic || echo refused", "refused\n", false },
-    { "no mounts", "mount -t tmpfs none /bin 2>/dev/null || echo refused", "refused\n", false },
-    { "no new namespaces", "unshare -U true 2>/dev/null || echo refused", "refused\n", false },
-    { "no new privileges",
-      "while read k v; do case $k in NoNewPrivs:) echo $v;; esac; done "
-      "< /proc/self/status",
-      "1\n", false },
-    { "a bounded set of capabilities",
-      "while read k v; do case $k in CapBnd:) echo $v;; esac; done < /proc/self/status",
-      "00000000a80425fb\n", false },
-    { "a filter of system calls",
-      "while read k v; do case $k in Seccomp:) echo $v;; esac; done < /proc/self/status", "2\n",
-      false },
-    { "no disks", "ls /dev/vda /dev/sda 2>/dev/null || echo none", "none\n", false },
-};
-
-TEST(container_is_isolated)
-{
-    struct rig rig;
-    bool is_any = false;
-
-    rig_open(&rig);
-    for (int kind = RUNTIME_CRUN; kind <= RUNTIME_RUNC; kind++) {
-        if (!rig.machine.runtimes[kind].is_usable)
-            continue;
-        is_any = true;
-        ROW_EACH (c, isolation)
-            check_isolation(&rig, (enum runtime_kind)kind, c->read_only, c->script, c->expected);
-    }
-    rig_close(&rig);
-    if (!is_any)
-        test_skip("neither crun nor runc is usable");
+    rig_each(pass_lease);
 }
 
 /* Many at once: each has its own exit code and output, and nothing is left of any. */
@@ -701,7 +416,7 @@ static void run_many(struct rig *rig, enum runtime_kind kind)
 
 TEST(container_many_at_once)
 {
-    for_each_runtime(run_many);
+    rig_each(run_many);
 }
 
 /* A container that nobody knows: its groups are found by the node's name. */
@@ -728,7 +443,7 @@ static void sweep_unknown(struct rig *rig, enum runtime_kind kind)
 
 TEST(container_that_is_unknown_is_swept)
 {
-    for_each_runtime(sweep_unknown);
+    rig_each(sweep_unknown);
 }
 
 TEST(inspect_tells_another_boot)
@@ -825,7 +540,7 @@ static void fail_phases(struct rig *rig, enum runtime_kind kind)
 
 TEST(prepare_undoes_each_phase)
 {
-    for_each_runtime(fail_phases);
+    rig_each(fail_phases);
 }
 
 static const char *const env_without_equals[] = { "A", NULL };

@@ -320,6 +320,38 @@ void rig_wait_gone(pid_t pid)
         look_again(until, "the end of a process");
 }
 
+static const struct {
+    const char *name;
+    enum runtime_kind kind;
+} kinds[] = {
+    { "process", RUNTIME_PROCESS },
+    { "crun", RUNTIME_CRUN },
+    { "runc", RUNTIME_RUNC },
+};
+
+void rig_each(void (*body)(struct rig *, enum runtime_kind))
+{
+    struct rig rig;
+    struct leftovers before, after;
+    bool is_any = false;
+
+    rig_open(&rig);
+    ROW_EACH (c, kinds) {
+        if (!rig.machine.runtimes[c->kind].is_usable) {
+            print_message("not with %s: %s\n", c->name, rig.machine.runtimes[c->kind].why_not);
+            continue;
+        }
+        is_any = true;
+        rig_count(&rig, &before);
+        body(&rig, c->kind);
+        rig_count(&rig, &after);
+        rig_check_same(&before, &after);
+    }
+    rig_close(&rig);
+    if (!is_any)
+        test_skip("no runtime is usable");
+}
+
 /* ---- an image ---- */
 
 static void copy_file(const char *from, const char *to, mode_t mode)

@@ -58,6 +58,11 @@ void rig_count(const struct rig *rig, struct leftovers *out);
 void rig_check_same(const struct leftovers *before, const struct leftovers *after);
 /** Waits until no process has this pid, or until it is a zombie; fails the test after 30 s. */
 void rig_wait_gone(pid_t pid);
+/**
+ * Runs one body for each runtime that is usable, in a rig of its own, and holds what is there before
+ * against what is there after. Skips where none is.
+ */
+void rig_each(void (*body)(struct rig *rig, enum runtime_kind kind));
 /** A root folder with busybox, made once a program run; the path. Skips where busybox is missing. */
 const char *rig_busybox(struct rig *rig);
 

@@ -25,7 +25,7 @@ struct watch {
     bool is_over;  /* ENDED or LOST was given */
 };
 
-enum { PARENT_FD = 3, MESSAGE_BYTES = 2048 };
+enum { PARENT_FD = 9, MESSAGE_BYTES = 2048 };
 
 /* ---- spawning ---- */
 

@@ -54,11 +54,31 @@ void call_free(struct call *call)
 {
     if (!call)
         return;
+    if (call->at) {
+        *call->at = call->next;
+        if (call->next)
+            call->next->at = call->at;
+    }
     if (call->free_state)
         call->free_state(call->state);
     op_free(call->op);
     json_decref(call->answer);
     free(call);
+}
+
+void call_track(struct call *call)
+{
+    call->next = call->server->calls;
+    call->at = &call->server->calls;
+    if (call->next)
+        call->next->at = &call->next;
+    call->server->calls = call;
+}
+
+void call_end_all(struct server *server)
+{
+    while (server->calls)
+        call_refuse(server->calls, PROBLEM_STARTING, "the server is stopping");
 }
 
 static void count(struct call *call, int status)

@@ -46,6 +46,7 @@ struct call {
     uint64_t etag;     /* of one object; 0: none */
     struct problem problem;
     /* On its way. */
+    struct call *next, **at; /* among the server's, if tracked */
     call_read_fn *read;
     call_fn *then;
     struct err err;
@@ -53,6 +54,10 @@ struct call {
 
 /** Makes a call of a request; it owns the request. */
 struct call *call_new(struct server *server, struct http_request *request);
+/** Has call_end_all end it if the server closes before. The API loop. */
+void call_track(struct call *call);
+/** Ends the calls that nobody will go on with: when the server closes and no thread runs. */
+void call_end_all(struct server *server);
 /** Answers with the problem if there is one, else with status and answer. */
 void call_end(struct call *call);
 /** Answers with a text or other bytes. */

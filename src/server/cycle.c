@@ -39,8 +39,10 @@ struct message {
     struct question *question;
 };
 
-/* A question, until its callback has returned. It may outlive the cycle. */
+/* A question from asking to the end of its callback; in cycle->questions all that time. */
 struct question {
+    struct question *next, **link;
+    struct cycle *cycle;
     struct cycle_ask ask;
     struct loop *loop;
     cycle_answer_fn *fn;
@@ -73,6 +75,7 @@ struct cycle {
     uint64_t fence;
     struct verdicts *verdicts;
     struct cycle_metrics metrics;
+    struct question *questions;
 };
 
 static void at_point(const struct cycle *cycle, const char *point)
@@ -216,6 +219,8 @@ static uint64_t fence_of(const struct op *op)
         return op->bind.fence;
     if (op->kind == OP_FAIL)
         return op->fail.fence;
+    if (op->kind == OP_STOP)
+        return op->stop.fence;
     return op->kind == OP_ADMIT ? op->admit.fence : op->memo.fence;
 }
 
@@ -226,6 +231,8 @@ static void count_accepted(struct cycle *cycle, const struct op *op)
     pthread_mutex_lock(&cycle->lock);
     if (op->kind == OP_BIND)
         cycle->metrics.placed += op->bind.n_parts;
+    if (op->kind == OP_STOP)
+        cycle->metrics.evicted++;
     if (op->kind == OP_FAIL)
         cycle->metrics.failed++;
     pthread_mutex_unlock(&cycle->lock);
@@ -263,13 +270,25 @@ static void take_done(struct cycle *cycle, const struct op *op)
 
 /* ---- questions ---- */
 
+static void question_end(struct question *question)
+{
+    struct cycle *cycle = question->cycle;
+
+    pthread_mutex_lock(&cycle->lock);
+    *question->link = question->next;
+    if (question->next)
+        question->next->link = question->link;
+    pthread_mutex_unlock(&cycle->lock);
+    cycle_ask_fini(&question->ask);
+    mem_free(question);
+}
+
 static void give_answer(void *arg)
 {
     struct question *question = arg;
 
     question->fn(&question->ask.answer, question->arg);
-    cycle_ask_fini(&question->ask);
-    mem_free(question);
+    question_end(question);
 }
 
 void cycle_ask(struct cycle *cycle, const struct cycle_question *question, struct loop *loop,
@@ -279,10 +298,18 @@ void cycle_ask(struct cycle *cycle, const struct cycle_question *question, struc
     struct message *message = message_new(cycle, MESSAGE_ASK);
 
     cycle_ask_init(&asked->ask, question);
+    asked->cycle = cycle;
     asked->loop = loop;
     asked->fn = fn;
     asked->arg = arg;
     message->question = asked;
+    pthread_mutex_lock(&cycle->lock);
+    asked->next = cycle->questions;
+    asked->link = &cycle->questions;
+    if (asked->next)
+        asked->next->link = &asked->next;
+    cycle->questions = asked;
+    pthread_mutex_unlock(&cycle->lock);
     mailbox_put(&cycle->box, &message->letter);
 }
 
@@ -356,7 +383,8 @@ static void *new_arg(struct op *op, void *maker)
     return message_new(maker, MESSAGE_DONE);
 }
 
-static void send_ops(struct cycle *cycle, const struct berth_decisions *decisions, uint64_t fence)
+static void send_ops(struct cycle *cycle, const struct berth_decisions *decisions, uint64_t fence,
+                     int64_t now_ms)
 {
     struct cycle_ops_in in = { .feed = cycle->feed,
                                .revision = cycle->revision,
@@ -366,6 +394,7 @@ static void send_ops(struct cycle *cycle, const struct berth_decisions *decision
                                .maker = cycle };
     struct cycle_ops ops = { 0 };
 
+    cycle_ops_fail_overdue(&in, now_ms, cycle->verdicts, &ops);
     cycle_ops_make(&in, decisions, &ops);
     if (ops.n_left_out && !cycle->is_left_out_said) {
         cycle->is_left_out_said = true;
@@ -403,8 +432,10 @@ static void decide(struct cycle *cycle)
     }
     count_cycle(cycle, &decisions, clock_boot_us(cycle->options.clock) - begin_us);
     cycle->wake_at_ms = decisions.wake_at_ms;
+    if (feed_next_deadline(cycle->feed) < cycle->wake_at_ms)
+        cycle->wake_at_ms = feed_next_deadline(cycle->feed);
     cycle->is_dirty = decisions.limited;
-    send_ops(cycle, &decisions, fence);
+    send_ops(cycle, &decisions, fence, in.now_ms);
     berth_decisions_free(&decisions);
 }
 
@@ -493,33 +524,34 @@ int cycle_start(struct cycle *cycle, struct err *err)
     return 0;
 }
 
-/* Nobody decides any more, and nobody asks in vain. */
-static void end_letters(struct cycle *cycle)
+static void drop_letters(struct cycle *cycle)
 {
     struct letter *letter = mailbox_take(&cycle->box);
 
     while (letter) {
         struct message *message = CONTAINER(letter, struct message, letter);
-        struct question *question = message->question;
 
         letter = letter->next;
         message_free(message);
-        if (!question)
-            continue;
-        question->ask.answer.code =
-            err_set(&question->ask.answer.err, -ESHUTDOWN, "the server is stopping");
-        loop_post(question->loop, give_answer, question);
     }
+    while (cycle->questions)
+        question_end(cycle->questions);
+}
+
+void cycle_stop(struct cycle *cycle)
+{
+    mailbox_close(&cycle->box);
+    if (cycle->is_running)
+        pthread_join(cycle->thread, NULL);
+    cycle->is_running = false;
 }
 
 void cycle_close(struct cycle *cycle)
 {
     if (!cycle)
         return;
-    mailbox_close(&cycle->box);
-    if (cycle->is_running)
-        pthread_join(cycle->thread, NULL);
-    end_letters(cycle);
+    cycle_stop(cycle);
+    drop_letters(cycle);
     berth_engine_free(cycle->engine);
     feed_free(cycle->feed);
     verdicts_unref(cycle->verdicts);

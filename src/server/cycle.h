@@ -37,8 +37,10 @@ struct cycle_options {
 MUST_CHECK int cycle_open(const struct cycle_options *options, struct cycle **out, struct err *err);
 /** Starts the thread. */
 MUST_CHECK int cycle_start(struct cycle *cycle, struct err *err);
-/** Stops the thread (not amid a cycle). After ledger_close. Questions that are not answered by then
- * are answered -ESHUTDOWN; the loops that asked must still be there. */
+/** Stops the thread (not amid a cycle). Before ledger_close: it sends operations. */
+void cycle_stop(struct cycle *cycle);
+/** Frees it, and stops its thread if that runs. After ledger_close, and after the loops that asked have
+ * stopped: what is not answered by then never is. */
 void cycle_close(struct cycle *cycle);
 
 /** From now on it decides with this fence; 0: it stops deciding. Any thread. */
@@ -66,8 +68,7 @@ struct cycle_question {
 
 /* All of it lives in the arena, until the callback returns. */
 struct cycle_answer {
-    int code;                   /* 0; -ENOENT what was asked about is not live here; -EINVAL;
-                           -ESHUTDOWN */
+    int code;                   /* 0; -ENOENT what was asked about is not live here; -EINVAL */
     struct err err;             /* with code below 0 */
     uint64_t revision;          /* of what was asked */
     struct arena arena;         /* ended by the cycle */

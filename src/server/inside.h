@@ -20,6 +20,8 @@
 
 enum { SERVER_READERS = 2, SERVER_DURATION_BUCKETS = 8 };
 
+struct call;
+
 /* Counted since the start; read by any thread. */
 struct server_counts {
     _Atomic uint64_t requests[6]; /* by the first digit of the status; 0: none was sent */
@@ -50,8 +52,10 @@ struct server {
     struct nodes *nodes;
     struct cycle *cycle;
     struct steward *steward;
-    bool is_closing;  /* the API loop's: nothing new is begun */
-    int64_t begun_at; /* wall ms */
+    struct call *calls; /* the API loop's: those that are not answered yet */
+    bool is_announced;  /* DATA/address is ours */
+    bool is_closing;    /* the API loop's: nothing new is begun */
+    int64_t begun_at;   /* wall ms */
     struct server_counts counts;
 };
 

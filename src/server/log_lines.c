@@ -75,13 +75,12 @@ static void drop_first(struct log_lines *lines)
 /* A part of a line (tag P) stays with what follows it, so that lines are counted as people do. */
 static void keep_line(struct log_lines *lines, const char *line, size_t n, bool is_part)
 {
-    bool was_part = lines->ends.n > lines->n_kept_from && lines->kept.len > kept_begin(lines) &&
-                    lines->ends.at[lines->ends.n - 1] == SIZE_MAX;
-
     str_add_bytes(&lines->kept, line, n);
-    if (!was_part)
-        VEC_PUSH(&lines->ends, SIZE_MAX);
-    lines->ends.at[lines->ends.n - 1] = is_part ? SIZE_MAX : lines->kept.len;
+    if (lines->is_in_part)
+        lines->ends.at[lines->ends.n - 1] = lines->kept.len;
+    else
+        VEC_PUSH(&lines->ends, lines->kept.len);
+    lines->is_in_part = is_part;
     while (lines->ends.n - lines->n_kept_from > lines->tail ||
            (lines->kept.len - kept_begin(lines) > LOG_TAIL_MAX_BYTES &&
             lines->ends.n - lines->n_kept_from > 1))
@@ -117,4 +116,5 @@ void log_lines_flush(struct log_lines *lines, struct str *out)
         log_lines_take(lines, lines->kept.data + begin, n, out);
     str_clear(&lines->kept);
     lines->ends.n = lines->n_kept_from = 0;
+    lines->is_in_part = false;
 }

@@ -19,6 +19,7 @@ struct log_lines {
     struct str kept;     /* of the tail: lines as on disk */
     VEC_OF(size_t) ends; /* of the kept lines, offsets behind them in kept */
     size_t n_kept_from;  /* the first kept line in ends */
+    bool is_in_part;     /* the last kept line goes on */
 };
 
 void log_lines_fini(struct log_lines *lines);

@@ -127,16 +127,18 @@ static json_t *paths(void)
 {
     json_t *object = json_object(), *path;
     const struct route *route;
-    char method[8];
 
     for (size_t i = 0; (route = route_at(i)); i++) {
+        const char *word = http_method_words[route->method];
+        char method[8] = "";
+
         path = json_object_get(object, route->path);
         if (!path) {
             path = json_object();
             show_set(object, route->path, path);
         }
-        for (size_t j = 0; j < sizeof(method); j++)
-            method[j] = (char)tolower((unsigned char)http_method_words[route->method][j]);
+        for (size_t j = 0; word[j] && j < sizeof(method) - 1; j++)
+            method[j] = (char)tolower((unsigned char)word[j]);
         show_set(path, method, operation_of(route, method));
     }
     return object;

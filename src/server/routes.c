@@ -352,9 +352,12 @@ void routes_handle(struct http_request *request, void *arg)
     struct server *server = arg;
     struct call *call = call_new(server, request);
 
-    if (is_worker_path(request) && !server->worker_http)
+    if (is_worker_path(request) && !server->worker_http) {
         handle_worker(call);
-    else if (find_route(call) && check_right(call, call->route->right) && check_queries(call))
+        return;
+    }
+    call_track(call);
+    if (find_route(call) && check_right(call, call->route->right) && check_queries(call))
         call->route->fn(call);
     else
         call_end(call);
@@ -375,5 +378,6 @@ void routes_refuse(struct http_request *request, int status, const char *why, vo
     struct call *call = call_new(arg, request);
 
     call->status = status;
+    call->is_status_kept = true;
     call_refuse(call, status == 413 ? PROBLEM_TOO_LARGE : PROBLEM_BAD_REQUEST, "%s", why);
 }

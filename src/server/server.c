@@ -7,9 +7,11 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/digest.h"
 #include "base/file.h"
+#include "server/call.h"
 #include "server/first_tokens.h"
 #include "server/inside.h"
 #include "server/routes.h"
@@ -75,7 +77,8 @@ static int open_data(struct server *server, struct err *err)
     server->data = text_copy(server->options.data);
     server->store = server->options.store ? text_copy(server->options.store)
                                           : text_format("sqlite:%s/ledger.db", server->data);
-    server->token_path = text_format("%s/token", server->data);
+    server->token_path = server->options.token_file ? text_copy(server->options.token_file)
+                                                    : text_format("%s/token", server->data);
     server->agent_token_path = text_format("%s/agent-token", server->data);
     return 0;
 }
@@ -180,6 +183,22 @@ static int start_threads(struct server *server, struct err *err)
     return r;
 }
 
+/* DATA/address says where a server that chose its port can be found, while it serves. */
+static int write_address(const struct server *server, struct err *err)
+{
+    CLEANUP(freep) char *path = text_format("%s/address", server->data);
+    CLEANUP(freep) char *url = text_format("http://%s\n", server_address(server));
+
+    return file_write(AT_FDCWD, path, url, strlen(url), 0644, false, err);
+}
+
+static void forget_address(const struct server *server)
+{
+    CLEANUP(freep) char *path = text_format("%s/address", server->data);
+
+    unlink(path);
+}
+
 int server_open(const struct server_options *options, struct server **out, struct err *err)
 {
     struct server *server = NEW0(struct server);
@@ -198,9 +217,13 @@ int server_open(const struct server_options *options, struct server **out, struc
         r = open_parts(server, err);
     if (r == 0)
         r = start_threads(server, err);
+    if (r == 0)
+        r = write_address(server, err);
+    server->is_announced = r == 0;
     /* These were borrowed for this call. */
     server->options.listen = server->options.worker_listen = NULL;
     server->options.data = server->options.store = NULL;
+    server->options.token_file = NULL;
     server->options.engine = NULL;
     if (r < 0) {
         server_close(server);
@@ -240,6 +263,8 @@ static void close_threads(struct server *server)
     http_server_close(server->worker_http);
     if (server->steward)
         steward_stop(server->steward);
+    if (server->cycle)
+        cycle_stop(server->cycle);
     pool_close(server->pool);
     while (server->readers.n > 0)
         reader_close(server->readers.at[--server->readers.n]);
@@ -252,14 +277,17 @@ void server_close(struct server *server)
     if (!server)
         return;
     server->is_closing = true;
+    if (server->is_announced)
+        forget_address(server);
     close_threads(server);
-    steward_close(server->steward);
-    cycle_close(server->cycle);
-    nodes_close(server->nodes);
     if (server->node_loop != server->loop)
         drain(server->node_loop);
     drain(server->loop);
-    watch_free(server->watch);
+    call_end_all(server);
+    steward_close(server->steward);
+    cycle_close(server->cycle);
+    nodes_close(server->nodes);
+    watch_end(server->watch);
     auth_free(server->auth);
     if (server->node_loop != server->loop)
         loop_close(server->node_loop);

@@ -24,12 +24,16 @@ struct server_options {
     const char *worker_listen; /* where agents have a port of their own; NULL: the same */
     const char *data;          /* folder: tokens, the ledger's file; made if it is not there */
     const char *store;         /* NULL: sqlite:DATA/ledger.db */
-    const struct berth_config *engine; /* NULL: profile berth; borrowed for server_open */
-    int64_t token_lifetime_ms;         /* of tokens made without one; 0: for ever */
-    int64_t node_ttl_ms, node_beat_ms; /* told to agents; 0: 30 s, 10 s */
-    int64_t retain_ms;                 /* how long ended jobs are kept; 0: 7 d */
-    int64_t bookmark_ms;               /* of event streams; 0: 5 s */
-    const struct clock *clock;         /* NULL: the machine's */
+    const char *token_file;    /* of the first admin's token; NULL: DATA/token */
+    const struct berth_config *engine;  /* NULL: profile berth; borrowed for server_open */
+    int64_t token_lifetime_ms;          /* of tokens made without one; 0: for ever */
+    int64_t node_ttl_ms, node_beat_ms;  /* told to agents; 0: 30 s, 10 s */
+    int64_t retain_ms;                  /* how long ended jobs are kept; 0: 7 d */
+    int64_t bookmark_ms;                /* of event streams; 0: 5 s */
+    bool has_log_level, has_log_format; /* for log_setup, which is the caller's (server_serve) */
+    enum log_level log_level;
+    enum log_format log_format;
+    const struct clock *clock; /* NULL: the machine's */
     /* Called at the named points of ledger, nodes and cycle. For tests. */
     void (*at_point)(const char *point);
 };
@@ -57,5 +61,30 @@ const char *server_token_path(const struct server *server);
 const char *server_agent_token_path(const struct server *server);
 /** The loop of server_run, for signals. */
 struct loop *server_loop(struct server *server);
+
+/* ---- the configuration file: docs/configuration.md ---- */
+
+struct server_config;
+
+/**
+ * Reads a configuration file.
+ *
+ * Returns  0 and *out, yours to server_config_free; -EINVAL, the text naming file, line and member;
+ *          others as the file system says
+ */
+MUST_CHECK int server_config_read(const char *path, struct server_config **out, struct err *err);
+void server_config_free(struct server_config *config);
+/** What the file says; borrowed. */
+const struct server_options *server_config_options(const struct server_config *config);
+
+/**
+ * The program: reads the configuration, lays the flags over it, serves until SIGTERM or SIGINT.
+ *
+ * @flags   what the command line said; NULL and 0 where it did not
+ * @config  the file's path, or NULL
+ * Returns  0 after a signal; below 0 with the reason
+ */
+MUST_CHECK int server_serve(const struct server_options *flags, const char *config,
+                            struct err *err);
 
 #endif

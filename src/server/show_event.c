@@ -54,6 +54,30 @@ uint64_t show_event_job(const char *subject)
     return name_parse(subject, &parts, &err) == 0 ? parts.job : 0;
 }
 
+/* What a shell sees of an attempt's end, as `code`, as everywhere in the API. */
+static void show_exit(json_t *object, const json_t *row)
+{
+    int cause =
+        states_find(json_string_value(json_object_get(row, "cause")), cause_words, CAUSE_COUNT);
+    const char *word = json_string_value(json_object_get(row, "detail"));
+    int detail = word ? states_find(word, detail_words, DETAIL_COUNT) : DETAIL_NONE;
+    json_int_t code = json_integer_value(json_object_get(row, "code"));
+    json_int_t signal = json_integer_value(json_object_get(row, "signal"));
+
+    if (cause < 0 || detail < 0)
+        return;
+    show_number(object, "code",
+                cause_shell_code((enum cause)cause, (enum detail)detail, (int)code, (int)signal));
+    show_number(object, "exitCode", code);
+    show_number(object, "signal", signal);
+}
+
+static bool is_ended_attempt(const char *subject, const json_t *row)
+{
+    return strchr(subject, '#') && text_eq(json_string_value(json_object_get(row, "state")),
+                                           attempt_state_words[ATTEMPT_ENDED]);
+}
+
 json_t *show_event(uint64_t rev, int64_t at, const char *type, const char *subject, const char *by,
                    const char *body)
 {
@@ -72,6 +96,8 @@ json_t *show_event(uint64_t rev, int64_t at, const char *type, const char *subje
     }
     show_text(event, "by", by);
     json_object_foreach(row, key, value) show_column(object, key, value);
+    if (is_ended_attempt(subject, row))
+        show_exit(object, row);
     show_set(event, "object", object);
     json_decref(row);
     return event;

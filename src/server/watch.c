@@ -59,7 +59,7 @@ static void forget_all(struct watch *watch)
     watch->namespaces = (struct map){ 0 };
 }
 
-void watch_free(struct watch *watch)
+void watch_end(struct watch *watch)
 {
     if (!watch)
         return;

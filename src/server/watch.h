@@ -18,7 +18,7 @@ struct watcher;
 enum { WATCH_EVENTS_MAX = 4096 };
 
 struct watch *watch_new(void);
-void watch_free(struct watch *watch);
+void watch_end(struct watch *watch);
 /** Takes a batch over (counted up). The loop. */
 void watch_batch(struct watch *watch, struct batch *batch);
 

@@ -1,0 +1,256 @@
+#include "server/serving.h"
+
+static void submit(struct serving *s, const char *name, const char *more)
+{
+    CLEANUP(freep) char *body = text_format("{\"name\":\"%s\",\"image\":\"oci:/i\"%s}", name, more);
+
+    SERVING_EXPECT(s, 201, "POST /v1/jobs", "", body);
+}
+
+TEST(a_submit_answers_the_job_and_where_it_is)
+{
+    struct serving s;
+    char location[256], etag[256], revision[256];
+    CLEANUP(freep) char *request = NULL;
+
+    serving_start(&s);
+    SERVING_EXPECT(&s, 201, "POST /v1/jobs", "Content-Type: application/yaml; charset=utf-8\r\n",
+                   "name: train\nimage: oci:/i\npriority: 5\nlabels: {team: vision}\n"
+                   "resources: {cpu: 500m, memory: 1Gi}\nreplicas: 3\n");
+    CHECK_TEXT(serving_get(&s, "name"), "train");
+    CHECK_TEXT(serving_get(&s, "user"), "admin");
+    CHECK_TEXT(serving_get(&s, "resources.cpu"), "1500m");
+    CHECK_TEXT(serving_get(&s, "resources.memory"), "3Gi");
+    CHECK_TEXT(serving_get(&s, "tasks.pending"), "3");
+    CHECK_TEXT(serving_get(&s, "labels.team"), "vision");
+    CHECK_TEXT(serving_get(&s, "reasons.0.tasks"), "3");
+    CHECK_TEXT(serving_get(&s, "spec.groups.0.replicas"), "3");
+    CHECK(test_header(&s.answer, "Location", location));
+    CHECK(test_header(&s.answer, "ETag", etag));
+    CHECK(test_header(&s.answer, "Berth-Revision", revision));
+    CHECK_EQ(strlen(etag), strlen(revision) + 2);
+    request = text_format("GET %s", location);
+    SERVING_EXPECT(&s, 200, request, "", NULL);
+    CHECK_TEXT(serving_get(&s, "name"), "train");
+    serving_stop(&s);
+}
+
+TEST(the_same_key_is_the_same_job)
+{
+    static const char one[] = "{\"name\":\"a\",\"image\":\"oci:/i\"}";
+    static const char same[] = "{\"image\":\"oci:/i\",\"name\":\"a\",\"priority\":0}";
+    static const char other[] = "{\"name\":\"b\",\"image\":\"oci:/i\"}";
+    static const char key[] = "Idempotency-Key: nightly 1\r\n";
+    struct serving s;
+    char id[64], value[256];
+
+    serving_start(&s);
+    SERVING_EXPECT(&s, 201, "POST /v1/jobs", key, one);
+    snprintf(id, sizeof(id), "%s", serving_get(&s, "id"));
+    CHECK(!test_header(&s.answer, "Idempotency-Replayed", value));
+    /* What counts is the job that is meant, not how it is written. */
+    SERVING_EXPECT(&s, 201, "POST /v1/jobs", key, same);
+    CHECK_TEXT(serving_get(&s, "id"), id);
+    CHECK(test_header(&s.answer, "Idempotency-Replayed", value));
+    CHECK_TEXT(value, "true");
+    SERVING_EXPECT(&s, 422, "POST /v1/jobs", key, other);
+    CHECK_TEXT(serving_get(&s, "code"), "KEY_REUSED");
+    SERVING_EXPECT(&s, 201, "POST /v1/jobs", "Idempotency-Key: other\r\n", one);
+    CHECK(strcmp(serving_get(&s, "id"), id) != 0);
+    serving_stop(&s);
+}
+
+static const struct {
+    const char *name, *query, *names; /* of the jobs listed */
+} filters[] = {
+    { "all, newest first", "", "d c b a" },
+    { "by queue", "?queue=default", "d c b a" },
+    { "by another queue", "?queue=other", "" },
+    { "by name", "?name=b", "b" },
+    { "by user", "?user=nobody", "" },
+    { "by state", "?state=cancelled", "a" },
+    { "by several states", "?state=pending,cancelled", "d c b a" },
+    { "active", "?active=1", "d c b" },
+    { "by label", "?label=team", "d c" },
+    { "by label and value", "?label=team%3Dred", "c" },
+    { "by namespace", "?namespace=lab", "d" },
+    { "since an hour ago", "?since=1h", "d c b a" },
+    { "since tomorrow", "?since=2999-01-01T00:00:00Z", "" },
+    { "several at once", "?label=team&namespace=default", "c" },
+    { "a page", "?limit=2", "d c" },
+};
+
+static void add_names(struct serving *s, struct str *out)
+{
+    json_t *list = serving_body(s), *item;
+    size_t i;
+
+    json_array_foreach(json_object_get(list, "items"), i, item) str_addf(
+        out, "%s%s", out->len ? " " : "", json_string_value(json_object_get(item, "name")));
+    json_decref(list);
+}
+
+static void submit_four(struct serving *s)
+{
+    CLEANUP(freep) char *request = NULL;
+
+    submit(s, "a", "");
+    request = text_format("DELETE /v1/jobs/%s", serving_get(s, "id"));
+    SERVING_EXPECT(s, 204, request, "", NULL);
+    submit(s, "b", "");
+    submit(s, "c", ",\"labels\":{\"team\":\"red\"}");
+    submit(s, "d", ",\"labels\":{\"team\":\"blue\"},\"namespace\":\"lab\"");
+}
+
+TEST(jobs_are_listed_by_filters)
+{
+    struct serving s;
+
+    serving_start(&s);
+    submit_four(&s);
+    ROW_EACH (c, filters) {
+        CLEANUP(freep) char *request = text_format("GET /v1/jobs%s", c->query);
+        CLEANUP(str_fini) struct str names = { 0 };
+
+        SERVING_EXPECT(&s, 200, request, "", NULL);
+        add_names(&s, &names);
+        CHECK_TEXT(str_text(&names), c->names);
+        CHECK_TEXT(serving_get(&s, "items.0.spec"), "(none)");
+    }
+    serving_stop(&s);
+}
+
+TEST(a_cursor_goes_on_with_the_same_filters_only)
+{
+    CLEANUP(str_fini) struct str names = { 0 };
+    struct serving s;
+    char cursor[200];
+    CLEANUP(freep) char *request = NULL, *other = NULL;
+
+    serving_start(&s);
+    submit_four(&s);
+    SERVING_EXPECT(&s, 200, "GET /v1/jobs?limit=3&queue=default", "", NULL);
+    add_names(&s, &names);
+    snprintf(cursor, sizeof(cursor), "%s", serving_get(&s, "next"));
+    /* The page's size may change, and what was submitted meanwhile is no matter. */
+    submit(&s, "e", "");
+    request = text_format("GET /v1/jobs?queue=default&limit=1&cursor=%s", cursor);
+    SERVING_EXPECT(&s, 200, request, "", NULL);
+    add_names(&s, &names);
+    CHECK_TEXT(str_text(&names), "d c b a");
+    CHECK_TEXT(serving_get(&s, "next"), "(none)");
+    other = text_format("GET /v1/jobs?cursor=%s", cursor);
+    SERVING_EXPECT(&s, 400, other, "", NULL);
+    CHECK_TEXT(serving_get(&s, "code"), "BAD_CURSOR");
+    serving_stop(&s);
+}
+
+static const struct {
+    const char *name, *if_match, *body;
+    int status;
+    const char *what; /* the code of a problem, or labels, priority and held afterwards */
+} patches[] = {
+    { "without If-Match", "", "{}", 428, "PRECONDITION_NEEDED" },
+    { "an old ETag", "If-Match: \"1\"\r\n", "{}", 412, "CHANGED_SINCE" },
+    { "no ETag at all", "If-Match: nonsense\r\n", "{}", 412, "CHANGED_SINCE" },
+    { "priority", "If-Match: *\r\n", "{\"priority\":7}", 200, "{\"a\":\"1\"} 7 false" },
+    { "labels merged", "If-Match: *\r\n", "{\"labels\":{\"b\":\"2\"}}", 200,
+      "{\"a\":\"1\",\"b\":\"2\"} 7 false" },
+    { "a label taken away", "If-Match: *\r\n", "{\"labels\":{\"a\":null}}", 200,
+      "{\"b\":\"2\"} 7 false" },
+    { "held", "If-Match: *\r\n", "{\"held\":true}", 200, "{\"b\":\"2\"} 7 true" },
+    { "released", "If-Match: *\r\n", "{\"held\":false}", 200, "{\"b\":\"2\"} 7 false" },
+    { "an unknown member", "If-Match: *\r\n", "{\"colour\":1}", 422, "UNKNOWN_FIELD" },
+    { "a member that cannot be changed", "If-Match: *\r\n", "{\"image\":\"x\"}", 422,
+      "UNKNOWN_FIELD" },
+    { "priority of another type", "If-Match: *\r\n", "{\"priority\":\"7\"}", 422, "INVALID_FIELD" },
+    { "priority out of range", "If-Match: *\r\n", "{\"priority\":100001}", 422, "INVALID_FIELD" },
+    { "a label of another type", "If-Match: *\r\n", "{\"labels\":{\"a\":1}}", 422,
+      "INVALID_FIELD" },
+    { "a label with a bad name", "If-Match: *\r\n", "{\"labels\":{\"a b\":\"1\"}}", 422,
+      "INVALID_FIELD" },
+    { "labels of another type", "If-Match: *\r\n", "{\"labels\":[]}", 422, "INVALID_FIELD" },
+    { "no object", "If-Match: *\r\n", "[]", 422, "INVALID_FIELD" },
+};
+
+TEST(a_job_is_patched)
+{
+    struct serving s;
+    CLEANUP(freep) char *request = NULL, *match = NULL;
+    char etag[256];
+
+    serving_start(&s);
+    submit(&s, "a", ",\"labels\":{\"a\":\"1\"}");
+    request = text_format("PATCH /v1/jobs/%s", serving_get(&s, "id"));
+    ROW_EACH (c, patches) {
+        CLEANUP(str_fini) struct str seen = { 0 };
+
+        SERVING_EXPECT(&s, c->status, request, c->if_match, c->body);
+        if (c->status == 200) {
+            str_addf(&seen, "%s ", serving_get(&s, "labels"));
+            str_addf(&seen, "%s ", serving_get(&s, "priority"));
+            str_add(&seen, serving_get(&s, "held"));
+        }
+        CHECK_TEXT(c->status == 200 ? str_text(&seen) : serving_get(&s, "code"), c->what);
+    }
+    /* The ETag of what was read does, once. */
+    SERVING_EXPECT(&s, 200, request, "If-Match: *\r\n", "{\"priority\":8}");
+    CHECK(test_header(&s.answer, "ETag", etag));
+    match = text_format("If-Match: %s\r\n", etag);
+    SERVING_EXPECT(&s, 200, request, match, "{\"priority\":9}");
+    SERVING_EXPECT(&s, 412, request, match, "{\"priority\":10}");
+    serving_stop(&s);
+}
+
+TEST(cancelling_twice_is_cancelling_once)
+{
+    struct serving s;
+    CLEANUP(freep) char *remove = NULL, *action = NULL, *show = NULL;
+
+    serving_start(&s);
+    submit(&s, "a", "");
+    show = text_format("GET /v1/jobs/%s", serving_get(&s, "id"));
+    remove = text_format("DELETE /v1/jobs/%s", serving_get(&s, "id"));
+    action = text_format("POST /v1/jobs/%s/actions", serving_get(&s, "id"));
+    SERVING_EXPECT(&s, 204, remove, "", NULL);
+    CHECK_EQ(s.answer.body.len, 0);
+    SERVING_EXPECT(&s, 204, remove, "", NULL);
+    SERVING_EXPECT(&s, 200, action, "", "{\"action\":\"cancel\"}");
+    CHECK_TEXT(serving_get(&s, "state"), "cancelled");
+    SERVING_EXPECT(&s, 200, show, "", NULL);
+    CHECK_TEXT(serving_get(&s, "state"), "cancelled");
+    CHECK_TEXT(serving_get(&s, "stopCause"), "CANCELLED");
+    CHECK_TEXT(serving_get(&s, "tasks.cancelled"), "1");
+    CHECK_TEXT(serving_get(&s, "reasons"), "(none)");
+    SERVING_EXPECT(&s, 404, "DELETE /v1/jobs/j-999", "", NULL);
+    serving_stop(&s);
+}
+
+static const struct {
+    const char *name, *body;
+    int status;
+    const char *held; /* afterwards, or the code */
+} actions[] = {
+    { "hold", "{\"action\":\"hold\"}", 200, "true" },
+    { "hold again", "{\"action\":\"hold\"}", 200, "true" },
+    { "release", "{\"action\":\"release\"}", 200, "false" },
+    { "none", "{}", 422, "INVALID_FIELD" },
+    { "unknown", "{\"action\":\"dance\"}", 422, "INVALID_FIELD" },
+    { "a grace too long", "{\"action\":\"cancel\",\"graceSeconds\":601}", 422, "INVALID_FIELD" },
+    { "an unknown member", "{\"action\":\"cancel\",\"grace\":1}", 422, "UNKNOWN_FIELD" },
+};
+
+TEST(a_job_is_held_and_released)
+{
+    struct serving s;
+    CLEANUP(freep) char *request = NULL;
+
+    serving_start(&s);
+    submit(&s, "a", "");
+    request = text_format("POST /v1/jobs/%s/actions", serving_get(&s, "id"));
+    ROW_EACH (c, actions) {
+        SERVING_EXPECT(&s, c->status, request, "", c->body);
+        CHECK_TEXT(serving_get(&s, c->status == 200 ? "held" : "code"), c->held);
+    }
+    serving_stop(&s);
+}

@@ -1,0 +1,78 @@
+/* The program `berth server`: see server.h. */
+#include <errno.h>
+#include <signal.h>
+
+#include "base/loop.h"
+#include "server/server.h"
+
+#define LAY(member)                                                                                \
+    do {                                                                                           \
+        if (flags->member)                                                                         \
+            out->member = flags->member;                                                           \
+    } while (0)
+
+/* What the command line says goes before what the file says. */
+static void lay_over(const struct server_options *flags, struct server_options *out)
+{
+    LAY(listen);
+    LAY(worker_listen);
+    LAY(data);
+    LAY(store);
+    LAY(token_file);
+    LAY(engine);
+    LAY(token_lifetime_ms);
+    LAY(node_ttl_ms);
+    LAY(node_beat_ms);
+    LAY(retain_ms);
+    LAY(bookmark_ms);
+    LAY(clock);
+    LAY(at_point);
+    if (flags->has_log_level)
+        out->log_level = flags->log_level;
+    if (flags->has_log_format)
+        out->log_format = flags->log_format;
+}
+
+static void on_signal(int signal, unsigned events, void *arg)
+{
+    (void)events;
+    log_info("stopping", "signal", signal == SIGTERM ? "TERM" : "INT", NULL);
+    server_stop(arg);
+}
+
+static void run(struct server *server)
+{
+    struct loop *loop = server_loop(server);
+    struct fdwatch *term = fdwatch_signal(loop, SIGTERM, on_signal, server);
+    struct fdwatch *interrupt = fdwatch_signal(loop, SIGINT, on_signal, server);
+
+    log_info("serving", "address", server_address(server), "agents", server_worker_address(server),
+             NULL);
+    server_run(server);
+    fdwatch_free(term);
+    fdwatch_free(interrupt);
+}
+
+int server_serve(const struct server_options *flags, const char *path, struct err *err)
+{
+    struct server_options options = { .log_level = LOG_INFO };
+    struct server_config *config = NULL;
+    struct server *server = NULL;
+    int r = path ? server_config_read(path, &config, err) : 0;
+
+    if (r < 0)
+        return r;
+    if (config)
+        options = *server_config_options(config);
+    if (!options.has_log_level)
+        options.log_level = LOG_INFO;
+    lay_over(flags, &options);
+    log_setup(options.log_level, options.log_format);
+    signal(SIGPIPE, SIG_IGN);
+    r = server_open(&options, &server, err);
+    if (r == 0)
+        run(server);
+    server_close(server);
+    server_config_free(config);
+    return r;
+}
