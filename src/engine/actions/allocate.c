@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "engine/actions.h"
 #include "engine/fit.h"
+#include "engine/topology.h"
 
 bool job_is_admitted(struct session *s, struct job *job)
 {
@@ -145,6 +146,11 @@ static void visit(struct session *s, struct rounds *rounds, struct job *job)
 
     seat->was_tried = true;
     seat->why.code = WAIT_NONE;
+    if (job_has_topology(s, job)) {
+        if (allocate_topology(s, job))
+            rounds_return_job(rounds, job);
+        return;
+    }
     stmt = allocate_tasks(s, job, &done);
     if (!done || !job_is_ready(s, job))
         return; /* what is only promised keeps its place until the session ends */
