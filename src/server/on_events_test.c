@@ -1,0 +1,186 @@
+#include "server/serving.h"
+
+#include "server/inside.h"
+
+static void submit(struct serving *s, const char *name)
+{
+    CLEANUP(freep) char *body = text_format("{\"name\":\"%s\",\"image\":\"oci:/i\"}", name);
+
+    SERVING_EXPECT(s, 201, "POST /v1/jobs", "", body);
+}
+
+/* A stream of events on a connection of its own. */
+struct stream {
+    int fd;
+    struct str lines;
+};
+
+static void stream_begin(struct serving *s, struct stream *stream, const char *query,
+                         const char *headers)
+{
+    CLEANUP(freep) char *request = text_format("GET /v1/events%s", query);
+
+    *stream = (struct stream){ .fd = test_dial(s->port) };
+    serving_say(stream->fd, s->token, request, headers, NULL);
+    CHECK(test_hear_until(stream->fd, "\r\n\r\n", &stream->lines));
+    CHECK(text_begins(stream->lines.data, "HTTP/1.1 200"));
+}
+
+static void stream_wait(struct stream *stream, const char *text)
+{
+    char *at;
+
+    CHECK(test_hear_until(stream->fd, text, &stream->lines));
+    at = strstr(stream->lines.data, text);
+    str_drop(&stream->lines, (size_t)(at - stream->lines.data) + strlen(text));
+}
+
+static void stream_end(struct stream *stream)
+{
+    close(stream->fd);
+    str_fini(&stream->lines);
+}
+
+TEST(events_are_listed_by_filters)
+{
+    struct serving s;
+    char id[64];
+    CLEANUP(freep) char *by_job = NULL, *from = NULL;
+
+    serving_start(&s);
+    submit(&s, "a");
+    submit(&s, "b");
+    snprintf(id, sizeof(id), "%s", serving_get(&s, "id"));
+    SERVING_EXPECT(&s, 200, "GET /v1/events?limit=2", "", NULL);
+    CHECK_TEXT(serving_get(&s, "items.0.revision"), "1");
+    CHECK_TEXT(serving_get(&s, "next"), "2");
+    from = text_format("GET /v1/events?from=%s&limit=1", serving_get(&s, "next"));
+    SERVING_EXPECT(&s, 200, from, "", NULL);
+    CHECK_TEXT(serving_get(&s, "items.0.revision"), "3");
+    by_job = text_format("GET /v1/events?job=%s&type=job.*,attempt.*", id);
+    SERVING_EXPECT(&s, 200, by_job, "", NULL);
+    CHECK_TEXT(serving_get(&s, "items.0.type"), "job.submitted");
+    CHECK_TEXT(serving_get(&s, "items.0.job"), id);
+    CHECK_TEXT(serving_get(&s, "items.0.object.name"), "b");
+    SERVING_EXPECT(&s, 200, "GET /v1/events?type=job.submitted", "", NULL);
+    CHECK_TEXT(serving_get(&s, "items.1.object.name"), "b");
+    SERVING_EXPECT(&s, 200, "GET /v1/events?type=job", "", NULL);
+    CHECK_TEXT(serving_get(&s, "items"), "[]");
+    SERVING_EXPECT(&s, 400, "GET /v1/events?from=x", "", NULL);
+    SERVING_EXPECT(&s, 404, "GET /v1/events?job=x", "", NULL);
+    serving_stop(&s);
+}
+
+TEST(a_stream_of_events_goes_on)
+{
+    struct serving s;
+    struct stream stream;
+
+    serving_start(&s);
+    submit(&s, "before");
+    stream_begin(&s, &stream, "?type=job.*", "Accept: text/event-stream\r\n");
+    submit(&s, "during");
+    stream_wait(&stream, "event: job.submitted\ndata: {");
+    CHECK(test_hear_until(stream.fd, "\n\n", &stream.lines));
+    CHECK(strstr(stream.lines.data, "\"during\""));
+    stream_end(&stream);
+    serving_stop(&s);
+}
+
+TEST(a_stream_resumes_where_it_was)
+{
+    struct serving s;
+    struct stream stream;
+    char headers[200];
+    int64_t first;
+
+    serving_start(&s);
+    submit(&s, "a");
+    first = strtoll(serving_get(&s, "revision"), NULL, 10);
+    submit(&s, "b");
+    snprintf(headers, sizeof(headers), "Accept: text/event-stream\r\nLast-Event-ID: %lld\r\n",
+             (long long)first);
+    stream_begin(&s, &stream, "?type=job.*", headers);
+    stream_wait(&stream, "data: {");
+    CHECK(test_hear_until(stream.fd, "\n\n", &stream.lines));
+    CHECK(strstr(stream.lines.data, "\"b\""));
+    stream_end(&stream);
+    /* The same as lines, from the very beginning, which only the store has. */
+    stream_begin(&s, &stream, "?from=0", "Accept: application/x-ndjson\r\n");
+    stream_wait(&stream, "\"queue.created\"");
+    stream_wait(&stream, "\"a\"");
+    stream_wait(&stream, "\"b\"");
+    submit(&s, "c");
+    stream_wait(&stream, "\"c\"");
+    stream_end(&stream);
+    serving_stop(&s);
+}
+
+TEST(a_quiet_stream_has_bookmarks)
+{
+    struct server_options options = { .bookmark_ms = 10 };
+    struct serving s;
+    struct stream stream;
+
+    serving_start_with(&s, options);
+    stream_begin(&s, &stream, "?type=nothing.*", "Accept: application/x-ndjson\r\n");
+    stream_wait(&stream, "{\"type\":\"bookmark\",\"revision\":");
+    submit(&s, "a");
+    /* What did not pass is behind the next bookmark all the same. */
+    {
+        CLEANUP(freep)
+        char *mark =
+            text_format("{\"type\":\"bookmark\",\"revision\":%s}", serving_get(&s, "revision"));
+        stream_wait(&stream, mark);
+    }
+    stream_end(&stream);
+    serving_stop(&s);
+}
+
+static void count_down(struct op *op, void *arg)
+{
+    op_free(op);
+    __atomic_fetch_sub((int *)arg, 1, __ATOMIC_SEQ_CST);
+}
+
+/* Sends many changes, straight to the ledger. */
+static void change_much(struct serving *s, int n)
+{
+    int left = n;
+
+    for (int i = 0; i < n; i++) {
+        struct op *op = op_new(OP_QUEUE_PUT, count_down, &left);
+
+        op->queue_put.name = text_copy("default");
+        op->queue_put.parent = text_copy("root");
+        op->queue_put.spec = text_format("{\"weight\":%d}", 1 + i % 100);
+        op->queue_put.by = text_format("%02000d", i);
+        ledger_send(s->server->ledger, op);
+    }
+    while (__atomic_load_n(&left, __ATOMIC_SEQ_CST) > 0)
+        SERVING_EXPECT(s, 200, "GET /healthz", "", NULL);
+}
+
+TEST(a_slow_reader_is_told_where_it_was_cut)
+{
+    CLEANUP(freep) char *from = NULL;
+    struct serving s;
+    struct stream stream;
+    char *at;
+
+    serving_start(&s);
+    stream.fd = test_dial(s.port);
+    stream.lines = (struct str){ 0 };
+    serving_say(stream.fd, s.token, "GET /v1/events", "Accept: application/x-ndjson\r\n", NULL);
+    CHECK(test_hear_until(stream.fd, "\r\n\r\n", &stream.lines));
+    /* More than socket, buffer and memory hold. */
+    change_much(&s, 15000);
+    CHECK(test_hear_until(stream.fd, "\r\n0\r\n\r\n", &stream.lines));
+    at = strstr(stream.lines.data, "{\"type\":\"overflow\",\"revision\":");
+    CHECK(at != NULL);
+    from = text_format("GET /v1/events?limit=1&from=%lld", strtoll(strrchr(at, ':') + 1, NULL, 10));
+    SERVING_EXPECT(&s, 200, from, "", NULL);
+    CHECK_TEXT(serving_get(&s, "items.0.type"), "queue.changed");
+    stream_end(&stream);
+    serving_stop(&s);
+}

@@ -1,0 +1,78 @@
+#include "server/serving.h"
+
+static const struct {
+    const char *name, *request, *headers, *body;
+    int status;
+    const char *path, *value; /* a member of the answer */
+} steps[] = {
+    { "two are there from the beginning", "GET /v1/queues", "", NULL, 200, "items.1.name", "root" },
+    { "create", "POST /v1/queues", "",
+      "{\"name\":\"research\",\"weight\":2,\"cap\":{\"cpu\":\"20\",\"memory\":\"4Gi\"}}", 201,
+      "cap.memory", "4Gi" },
+    { "create again", "POST /v1/queues", "", "{\"name\":\"research\"}", 409, "code", "CONFLICT" },
+    { "create without a name", "POST /v1/queues", "", "{\"weight\":2}", 422, "errors.0.pointer",
+      "/name" },
+    { "create with a bad name", "POST /v1/queues", "", "{\"name\":\"A b\"}", 422, "code",
+      "INVALID_FIELD" },
+    { "a weight of 0", "POST /v1/queues", "", "{\"name\":\"b\",\"weight\":0}", 422,
+      "errors.0.pointer", "/weight" },
+    { "an amount that is none", "POST /v1/queues", "",
+      "{\"name\":\"b\",\"cap\":{\"cpu\":\"many\"}}", 422, "errors.0.pointer", "/cap/cpu" },
+    { "a state that is none", "POST /v1/queues", "", "{\"name\":\"b\",\"state\":\"ajar\"}", 422,
+      "errors.0.pointer", "/state" },
+    { "a parent that is not there", "POST /v1/queues", "", "{\"name\":\"b\",\"parent\":\"nobody\"}",
+      422, "errors.0.pointer", "/parent" },
+    { "a child", "POST /v1/queues", "", "{\"name\":\"child\",\"parent\":\"research\"}", 201,
+      "parent", "research" },
+    { "show", "GET /v1/queues/research", "", NULL, 200, "weight", "2" },
+    { "put without If-Match", "PUT /v1/queues/research", "", "{}", 428, "code",
+      "PRECONDITION_NEEDED" },
+    { "put replaces", "PUT /v1/queues/research", "If-Match: *\r\n", "{\"priority\":3}", 200,
+      "weight", "(none)" },
+    { "put another's name", "PUT /v1/queues/research", "If-Match: *\r\n", "{\"name\":\"b\"}", 422,
+      "errors.0.pointer", "/name" },
+    { "patch an old one", "PATCH /v1/queues/research", "If-Match: \"1\"\r\n", "{\"weight\":5}", 412,
+      "code", "CHANGED_SINCE" },
+    { "patch adds", "PATCH /v1/queues/research", "If-Match: *\r\n",
+      "{\"weight\":5,\"cap\":{\"cpu\":\"9\",\"memory\":\"1Gi\"}}", 200, "priority", "3" },
+    { "patch within amounts", "PATCH /v1/queues/research", "If-Match: *\r\n",
+      "{\"cap\":{\"cpu\":null,\"gpu\":\"1\"}}", 200, "cap", "{\"gpu\":\"1\",\"memory\":\"1Gi\"}" },
+    { "patch takes away", "PATCH /v1/queues/research", "If-Match: *\r\n", "{\"cap\":null}", 200,
+      "cap", "(none)" },
+    { "patch what is not there", "PATCH /v1/queues/nobody", "If-Match: *\r\n", "{}", 404, "code",
+      "NOT_FOUND" },
+    { "drain", "PATCH /v1/queues/research", "If-Match: *\r\n", "{\"state\":\"draining\"}", 200,
+      "state", "draining" },
+    { "delete with a child", "DELETE /v1/queues/research", "", NULL, 409, "code", "CONFLICT" },
+    { "delete the child", "DELETE /v1/queues/child", "", NULL, 204, NULL, NULL },
+    { "delete", "DELETE /v1/queues/research", "", NULL, 204, NULL, NULL },
+    { "delete again", "DELETE /v1/queues/research", "", NULL, 204, NULL, NULL },
+    { "it is gone", "GET /v1/queues/research", "", NULL, 404, "code", "NOT_FOUND" },
+    { "root stays", "DELETE /v1/queues/root", "", NULL, 409, "code", "CONFLICT" },
+};
+
+TEST(queues_from_begin_to_end)
+{
+    struct serving s;
+
+    serving_start(&s);
+    ROW_EACH (c, steps) {
+        SERVING_EXPECT(&s, c->status, c->request, c->headers, c->body);
+        if (c->path)
+            CHECK_TEXT(serving_get(&s, c->path), c->value);
+    }
+    serving_stop(&s);
+}
+
+TEST(usage_is_the_engines)
+{
+    struct serving s;
+
+    serving_start(&s);
+    SERVING_EXPECT(&s, 201, "POST /v1/jobs", "",
+                   "{\"name\":\"a\",\"image\":\"oci:/i\",\"resources\":{\"cpu\":3}}");
+    SERVING_EXPECT(&s, 200, "GET /v1/queues/default", "", NULL);
+    CHECK_TEXT(serving_get(&s, "usage.requested.cpu"), "3");
+    CHECK_TEXT(serving_get(&s, "usage.pending"), "1");
+    serving_stop(&s);
+}
