@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "program/program.h"
+#include "sim/sim.h"
 
 static const struct verb *const verbs[] = {
     &verb_run,          &verb_submit,       &verb_ps,
@@ -14,14 +15,16 @@ static const struct verb *const verbs[] = {
     &verb_queue_list,   &verb_queue_show,   &verb_queue_create,
     &verb_queue_set,    &verb_queue_delete, &verb_token_list,
     &verb_token_create, &verb_token_delete, &verb_event_watch,
-    &verb_server,       &verb_agent,        &verb_dev,
-    &verb_completion,   &verb_version,      &verb_help,
+    &verb_sim_check,    &verb_sim_show,     &verb_server,
+    &verb_agent,        &verb_dev,          &verb_completion,
+    &verb_version,      &verb_help,
 };
 
 static const struct cli_programs programs = {
     .server = program_server,
     .agent = program_agent,
     .dev = program_dev,
+    .sim = sim_main,
 };
 
 int main(int argc, char **argv)

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "agent/inside.h"
+#include "base/digest.h"
 #include "base/file.h"
 #include "base/log.h"
 
@@ -178,10 +179,21 @@ static void speed_up(struct agent *agent)
         log_info("the first attach to a group stays slow", "why", err.text, NULL);
 }
 
+/* Two agents may run on one machine, under one name (a `berth dev` beside another): each has groups
+ * of its own, so that neither takes the other's containers for what a dead one left. */
+static char *group_name(const struct agent *agent)
+{
+    char digest[DIGEST_HEX_SIZE];
+
+    digest_hex(agent->data_dir, strlen(agent->data_dir), digest);
+    return text_format("%s-%.8s", agent->node, digest);
+}
+
 static int open_parts(struct agent *agent, const struct agent_options *options, struct err *err)
 {
+    CLEANUP(freep) char *group = group_name(agent);
     struct runtime_config config = { .data_dir = agent->data_dir,
-                                     .node = agent->node,
+                                     .node = group,
                                      .monitor_path = options->monitor_path,
                                      .machine = &agent->machine,
                                      .image_prefixes = options->image_prefixes };

@@ -236,6 +236,8 @@ static void on_beat(void *arg, int r, const struct client_answer *answer, const 
         timer_set(agent->beat_timer, agent->beat_ms / 10);
         return;
     }
+    /* Only now: two agents of one name would register in turn without a breath. */
+    agent->register_pause_ms = 0;
     extend_lease(agent, agent->asked_ms);
     object = json_loadb(str_text(&answer->body), answer->body.len, 0, NULL);
     note_revision(agent, json_integer_value(json_object_get(object, "revision")));
@@ -366,7 +368,7 @@ static void take_registration(struct agent *agent, const json_t *object)
     agent->ttl_ms = json_integer_value(json_object_get(object, "ttlMs"));
     agent->beat_ms = json_integer_value(json_object_get(object, "beatMs"));
     agent->link = LINK_UP;
-    agent->register_pause_ms = agent->work_pause_ms = agent->mail_pause_ms = 0;
+    agent->work_pause_ms = agent->mail_pause_ms = 0;
     if (json_is_true(json_object_get(object, "otherLife")))
         orphan_all(agent);
     if (!text_eq(incarnation, agent->identity.incarnation) ||
@@ -465,7 +467,8 @@ static void send_registration(void *arg)
 void link_register(struct agent *agent)
 {
     agent->link = LINK_DOWN;
-    /* Not at once: two agents of one name would chase each other without a breath. */
+    if (agent->stopping.stage != STOP_NOT && agent->attempts.n == 0)
+        return; /* it has left, and there is nothing to say any more */
     if (!agent->registering)
         timer_set(agent->register_timer,
                   agent->was_registered ? next_pause(&agent->register_pause_ms) : 0);

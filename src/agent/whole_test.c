@@ -1,4 +1,5 @@
 /* The whole agent against a server that can misbehave, with containers of the runtime `process`. */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -6,7 +7,9 @@
 #include <unistd.h>
 
 #include "agent/fake.h"
+#include "base/file.h"
 #include "base/test.h"
+#include "runtime/runtime.h"
 
 static struct fake fake;
 
@@ -440,6 +443,103 @@ TEST(a_reader_that_went_away_ends_the_relay)
     fake.log_status = 410;
     fake_wait(&fake, log_is_over, "the refused piece");
     end();
+}
+
+/* ---- Real containers ---- */
+
+/* A root with busybox in the data folder; skips the test where it or the runtime cannot be had. */
+static void make_root(const char *runtime)
+{
+    static const char *const names[] = { "sh", "sleep", "true", "dd" };
+    CLEANUP(freep) char *bin = text_format("%s/root/bin", fake.dir);
+    CLEANUP(freep) char *busybox = text_format("%s/busybox", bin);
+    CLEANUP(str_fini) struct str bytes = { 0 };
+    struct machine machine;
+    struct err err = { 0 };
+    int kind = states_find(runtime, runtime_kind_words, RUNTIME_KIND_COUNT);
+
+    runtime_probe(&machine);
+    if (!machine.is_root || !machine.runtimes[kind].is_usable ||
+        file_read(AT_FDCWD, "/bin/busybox", 8 << 20, &bytes, &err) < 0) {
+        fake_end(&fake);
+        test_skip("no root, no such runtime, or no busybox");
+    }
+    CHECK_OK(file_make_dirs(bin, 0755, &err), &err);
+    CHECK_OK(file_write(AT_FDCWD, busybox, bytes.data, bytes.len, 0755, false, &err), &err);
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        CLEANUP(freep) char *link = text_format("%s/%s", bin, names[i]);
+        CHECK_EQ(symlink("busybox", link), 0);
+    }
+}
+
+static struct fake_attempt *add_contained(const char *name, const char *runtime, const char *script,
+                                          const char *more)
+{
+    CLEANUP(freep)
+    char *spec =
+        text_format("{\"runtime\":\"%s\",\"image\":\"dir:%s/root\",\"command\":[\"/bin/sh\","
+                    "\"-c\",\"%s\"],\"graceMs\":1000%s}",
+                    runtime, fake.dir, script, more);
+
+    return fake_add(&fake, name, spec);
+}
+
+static const struct {
+    const char *name; /* the runtime */
+} runtimes[] = { { "crun" }, { "runc" } };
+
+TEST(real_containers_end_as_they_should)
+{
+    ROW_EACH (c, runtimes) {
+        struct fake_attempt *coded, *greedy, *limited, *stopped;
+
+        begin();
+        make_root(c->name);
+        fake_spawn(&fake, NULL);
+        fake_wait(&fake, fake_has_stream, "the stream of work");
+        stopped = add_contained("j-4/a.0#1", c->name, "exec sleep 1000", "");
+        fake_wait(&fake, fake_all_run, "it to run");
+        coded = add_contained("j-1/a.0#1", c->name, "test $$ = 1 && exit 3", "");
+        greedy = add_contained("j-2/a.0#1", c->name, "exec dd if=/dev/zero of=/dev/null bs=64M",
+                               ",\"resources\":{\"memory\":33554432}");
+        limited = add_contained("j-3/a.0#1", c->name, "sleep 1000 & wait", ",\"limitMs\":200");
+        fake_stop(&fake, stopped, CAUSE_CANCELLED, 100);
+        fake_wait(&fake, fake_all_ended, "all ends");
+        CHECK_EQ(coded->cause, CAUSE_COMPLETED);
+        CHECK_EQ(coded->code, 3);
+        CHECK_EQ(greedy->cause, CAUSE_OUT_OF_MEMORY);
+        CHECK_EQ(limited->cause, CAUSE_LIMIT_REACHED);
+        CHECK_EQ(stopped->cause, CAUSE_CANCELLED);
+        end();
+    }
+}
+
+static const struct {
+    const char *name; /* of the point */
+} real_kills[] = {
+    { "before-start" },
+    { "after-running" },
+    { "after-exit-before-clean" },
+    { "after-exit-before-report" },
+};
+
+TEST(real_containers_outlive_a_killed_agent)
+{
+    ROW_EACH (c, real_kills) {
+        struct fake_attempt *attempt;
+
+        begin();
+        make_root("crun");
+        fake_spawn(&fake, c->name);
+        attempt = add_contained("j-1/a.0#1", "crun", "sleep 0.2; exit 3", "");
+        fake_wait(&fake, fake_agent_is_over, "the kill");
+        fake_spawn(&fake, NULL);
+        fake_wait(&fake, fake_all_ended, "the end");
+        CHECK_EQ(attempt->cause, CAUSE_COMPLETED);
+        CHECK_EQ(attempt->code, 3);
+        CHECK_EQ(attempt->n_ends, 1);
+        end();
+    }
 }
 
 /* ---- Many ---- */

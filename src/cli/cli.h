@@ -35,6 +35,7 @@ extern const struct verb verb_queue_list, verb_queue_show, verb_queue_create, ve
     verb_queue_delete;
 extern const struct verb verb_token_list, verb_token_create, verb_token_delete;
 extern const struct verb verb_event_watch;
+extern const struct verb verb_sim_check, verb_sim_show;
 extern const struct verb verb_version, verb_completion, verb_help;
 extern const struct verb verb_server, verb_agent, verb_dev;
 
@@ -76,18 +77,19 @@ struct dev_flags {
     size_t n_offers;
 };
 
-/* The programs behind three verbs, which live in other houses. Each returns the exit code. */
+/* The programs behind some verbs, which live in other houses. Each returns the exit code. */
 struct cli_programs {
     int (*server)(const struct server_flags *flags);
     int (*agent)(const struct agent_flags *flags);
     int (*dev)(const struct dev_flags *flags);
+    int (*sim)(int argc, char **argv); /* argv[0] is "sim" */
 };
 
 /**
  * Runs the verb that argv names.
  *
  * @verbs     verbs[n_verbs], in the order of the help
- * @programs  what is behind server, agent and dev; NULL members only where their verb is not in verbs
+ * @programs  what is behind server, agent, dev and sim; NULL members only where their verb is not in verbs
  * Returns    the exit code, as docs/cli.md lists them
  */
 int cli_main(const struct verb *const *verbs, size_t n_verbs, const struct cli_programs *programs,

@@ -246,7 +246,7 @@ static void print_fits(const json_t *fits)
             printf(" and %zu more", json_array_size(fits) - i);
             break;
         }
-        printf("%s%s", i ? " " : "  ",
+        printf("%s%s", i ? " " : "   ",
                json_is_string(node) ? json_string_value(node) : text_of(node, "name"));
     }
     printf("\n");
@@ -262,7 +262,7 @@ static void print_nodes(const json_t *nodes)
 
     if (!nodes)
         return;
-    printf("\nNODES %" JSON_INTEGER_FORMAT "   fits %zu ",
+    printf("\nNODES %" JSON_INTEGER_FORMAT "   fits %zu",
            json_integer_value(json_object_get(nodes, "total")), json_array_size(fits));
     print_fits(fits);
     json_array_foreach(failed, i, each) print_failed(each, width);

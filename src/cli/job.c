@@ -190,6 +190,14 @@ void job_add_reason(const json_t *job, struct str *out)
         str_addf(out, "  (and %zu more)", json_array_size(reasons) - 1);
 }
 
+/* Whether a thing's state tells the cause: cancelled. */
+static bool says_already(const json_t *item, const char *cause)
+{
+    return text_eq(cause, cause_words[CAUSE_CANCELLED]) &&
+           text_eq(json_string_value(json_object_get(item, "state")),
+                   job_state_words[JOB_CANCELLED]);
+}
+
 void job_add_end(const json_t *item, struct str *out)
 {
     const json_t *code = json_object_get(item, "code");
@@ -200,7 +208,7 @@ void job_add_end(const json_t *item, struct str *out)
     if (json_is_integer(code) &&
         (json_integer_value(code) || !cause || text_eq(cause, "COMPLETED")))
         str_addf(out, "exit %" JSON_INTEGER_FORMAT, json_integer_value(code));
-    if (cause && !text_eq(cause, "COMPLETED"))
+    if (cause && !text_eq(cause, cause_words[CAUSE_COMPLETED]) && !says_already(item, cause))
         str_addf(out, "%s%s", out->len ? "  " : "", cause);
     add_member(item, "detail", " ", out);
     if (json_is_string(json_object_get(item, "reason")))

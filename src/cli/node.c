@@ -1,5 +1,29 @@
 /* berth node: the machines that run agents. */
-#include "cli/job.h"
+#include "base/quantity.h"
+#include "cli/verb.h"
+
+enum { SHORT_AMOUNT = 6 };
+
+/* An amount as people read it: bytes that are no round number, with one digit of their unit. */
+static void add_amount(const json_t *item, const char *path, const char *resource, struct str *out)
+{
+    static const char *const units[] = { "Ki", "Mi", "Gi", "Ti", "Pi" };
+    CLEANUP(str_fini) struct str text = { 0 };
+    struct err err = { 0 };
+    int64_t bytes;
+    double amount;
+    size_t unit = 0;
+
+    output_text(item, path, &text);
+    if (text.len <= SHORT_AMOUNT || quantity_unit_of(resource) != QUANTITY_BYTES ||
+        quantity_parse(text.data, QUANTITY_BYTES, &bytes, &err) < 0) {
+        str_add(out, text.len ? text.data : "0");
+        return;
+    }
+    for (amount = (double)bytes / 1024; amount >= 1024 && unit + 1 < COUNT_OF(units); unit++)
+        amount /= 1024;
+    str_addf(out, "%.1f%s", amount, units[unit]);
+}
 
 /* "8/64": what is used of what is offered. */
 static void add_use(const json_t *item, const char *resource, struct str *out)
@@ -9,11 +33,9 @@ static void add_use(const json_t *item, const char *resource, struct str *out)
 
     if (!output_at(item, offered))
         return;
-    output_text(item, used, out);
-    if (!out->len)
-        str_add(out, "0");
+    add_amount(item, used, resource, out);
     str_add(out, "/");
-    output_text(item, offered, out);
+    add_amount(item, offered, resource, out);
 }
 
 static void column_cpu(const json_t *item, const struct output *output, struct str *out)
@@ -71,8 +93,12 @@ static void column_runtimes(const json_t *item, const struct output *output, str
 
     (void)output;
     json_object_foreach(output_at(item, "info/runtimes"), name, version)
-        str_addf(out, "%s%s %s", out->len ? ", " : "", name,
-                 json_is_string(version) ? json_string_value(version) : "");
+    {
+        const char *text = json_string_value(version);
+
+        str_addf(out, "%s%s%s%s", out->len ? ", " : "", name, text && text[0] ? " " : "",
+                 text ? text : "");
+    }
 }
 
 static void column_connected(const json_t *item, const struct output *output, struct str *out)

@@ -126,17 +126,17 @@ static void on_terminate(int signal, unsigned events, void *arg)
 
 static void say_end(const struct run *run, const json_t *job)
 {
-    CLEANUP(str_fini) struct str text = { 0 };
+    CLEANUP(str_fini) struct str text = { 0 }, end = { 0 };
     const char *state = json_string_value(json_object_get(job, "state"));
     int64_t ms = item_span_ms(job, "startedAt", "endedAt");
 
     if (run->is_quiet)
         return;
     str_addf(&text, "%s %s", run->job, state);
-    if (!text_eq(state, job_state_words[JOB_SUCCEEDED])) {
-        str_add(&text, ": ");
-        job_add_end(job, &text);
-    }
+    if (!text_eq(state, job_state_words[JOB_SUCCEEDED]))
+        job_add_end(job, &end);
+    if (end.len)
+        str_addf(&text, ": %s", end.data);
     if (ms >= 0) {
         str_add(&text, " after ");
         age_format_exact(ms, &text);

@@ -60,6 +60,14 @@ static bool is_job_flag(const struct cli_flag *flag)
     return flag >= table && flag < table + job_flags.n;
 }
 
+static bool has_job_flag(const struct args *args)
+{
+    for (size_t i = 0; i < args->flags.n; i++)
+        if (is_job_flag(args->flags.at[i].flag))
+            return true;
+    return false;
+}
+
 /* Hands the words of the command line on to the API's own reading of them. */
 static int take_flags(const struct args *args, struct flags *flags, struct problem *problem)
 {
@@ -267,10 +275,11 @@ int submit_make(struct cli *cli, const struct args *args, json_t **out)
     if (getcwd(cwd, sizeof(cwd)))
         making.script.base_dir = making.words.base_dir = cwd;
     making.path = args->rest.n ? args->rest.at[0] : NULL;
-    if (!making.path && !args->flags.n && !args->command.n)
+    if (!making.path && !has_job_flag(args) && !args->command.n)
         return cli_fail_usage(cli, "say what to run: a file, or --image and -- COMMAND");
     if (making.path && read_file(making.path, &making.text, &err) < 0)
-        return cli_fail(cli, EXIT_USAGE, "%s", err.text);
+        return cli_fail(cli, EXIT_USAGE, "%s%s", err.text,
+                        err.code == -ENOENT ? "; a command stands behind --" : "");
     if (make(cli, args, &making, &problem) < 0)
         return fail_making(cli, &making, &problem);
     *out = TAKE(making.object);

@@ -26,6 +26,7 @@ struct writing {
     struct changes changes;
     char name[NAME_OF_BATCH_SIZE];
     uint64_t before; /* the revision it began at */
+    char why[240];   /* its commit failed */
 };
 
 struct ledger {

@@ -9,7 +9,11 @@ berth_house(ledger USES base api
 set(ledger ${CMAKE_CURRENT_SOURCE_DIR}/ledger)
 add_library(ledger-world STATIC ${ledger}/world.c)
 target_link_libraries(ledger-world PUBLIC berth-ledger PkgConfig::cmocka)
-foreach(test IN ITEMS ledger judge_attempt judge_bind judge_job judge_lease judge_node judge_queue)
+berth_test(ledger history ${ledger}/history_test.c)
+berth_test(ledger interleave ${ledger}/interleave_test.c)
+berth_test(ledger kill ${ledger}/kill_test.c)
+foreach(test IN ITEMS history interleave kill ledger judge_attempt judge_bind judge_job judge_lease judge_node judge_queue reader writer
+        sqlite)
     target_link_libraries(test-ledger-${test} PRIVATE ledger-world)
 endforeach()
 
@@ -19,3 +23,7 @@ foreach(store IN ITEMS memory sqlite)
     set_tests_properties(ledger/conformance-${store} PROPERTIES
         LABELS "ledger;conformance" ENVIRONMENT BERTH_TEST_STORE=${store})
 endforeach()
+
+# How fast it is: bench-queue STORE JOBS BATCH.
+add_executable(bench-queue EXCLUDE_FROM_ALL ${ledger}/queue_bench.c)
+target_link_libraries(bench-queue PRIVATE berth-ledger)

@@ -53,9 +53,11 @@ void world_open(struct world *world, const char *store)
         world->now = 1000000;
     snprintf(world->store, sizeof(world->store), "%s", store);
     world->clock = (struct clock){ boot_us, wall_ms, world };
-    CHECK_OK(ledger_open(
-                 &(struct ledger_options){ .store = store, .clock = &world->clock, .server = "s1" },
-                 &world->ledger, &err),
+    CHECK_OK(ledger_open(&(struct ledger_options){ .store = store,
+                                                   .clock = &world->clock,
+                                                   .server = "s1",
+                                                   .at_point = world->at_point },
+                         &world->ledger, &err),
              &err);
     CHECK_OK(ledger_start(world->ledger, &err), &err);
 }

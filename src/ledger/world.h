@@ -13,6 +13,7 @@ struct world {
     int64_t now; /* wall ms; boot time is the same */
     uint64_t fence;
     char store[256];
+    void (*at_point)(const char *point); /* NULL none */
     /* of the last operation */
     struct problem problem;
     uint64_t revision;

@@ -70,11 +70,11 @@ static void answer(struct op **ops, size_t n)
         ops[i]->done(ops[i], ops[i]->arg);
 }
 
-static void answer_unavailable(struct op **ops, size_t n, const char *why)
+static void answer_failed(struct op **ops, size_t n, enum problem_code code, const char *why)
 {
     for (size_t i = 0; i < n; i++) {
         ops[i]->problem = (struct problem){ 0 };
-        problem_set(&ops[i]->problem, PROBLEM_STORE_UNAVAILABLE, "%s", why);
+        problem_set(&ops[i]->problem, code, "%s", why);
     }
     answer(ops, n);
 }
@@ -307,14 +307,14 @@ static void finish(struct ledger *l)
     l->is_unsure = false;
 }
 
-static void give_up(struct ledger *l, const char *why)
+static void give_up(struct ledger *l, enum problem_code code, const char *why)
 {
     struct writing *w = &l->writing;
 
     changes_fini(&w->changes);
     w->changes = (struct changes){ 0 };
     set_trouble(l, why);
-    answer_unavailable(w->ops, w->n_ops, why);
+    answer_failed(w->ops, w->n_ops, code, why);
     w->n_ops = 0;
     l->is_unsure = false;
 }
@@ -342,7 +342,7 @@ static int was_committed(struct ledger *l, struct err *err)
     return r;
 }
 
-static void look_up(struct ledger *l, const char *why, bool is_closing)
+static void look_up(struct ledger *l, bool is_closing)
 {
     struct err err = { 0 };
     char text[400];
@@ -355,7 +355,7 @@ static void look_up(struct ledger *l, const char *why, bool is_closing)
     /* One without events leaves no trace to find: what it wrote is loaded again. */
     l->is_stale = true;
     if (r == 0) {
-        give_up(l, why);
+        give_up(l, PROBLEM_STORE_UNAVAILABLE, l->writing.why);
         return;
     }
     l->is_unsure = true;
@@ -364,7 +364,7 @@ static void look_up(struct ledger *l, const char *why, bool is_closing)
         return;
     }
     snprintf(text, sizeof(text), "it is not known whether it was done: %s", err.text);
-    give_up(l, text);
+    give_up(l, PROBLEM_STORE_UNAVAILABLE, text);
 }
 
 static bool is_closing(struct ledger *l)
@@ -388,10 +388,12 @@ static void run_batch(struct ledger *l)
         finish(l);
     } else if (is_unsure) {
         l->n_asked = 0;
-        look_up(l, err.text, is_closing(l));
+        snprintf(l->writing.why, sizeof(l->writing.why), "%s", err.text);
+        look_up(l, is_closing(l));
     } else {
         store_rollback(l->store);
-        give_up(l, err.text);
+        /* A row that the store's backstops refuse is a rule that the judge lacks. */
+        give_up(l, r == -EEXIST ? PROBLEM_INTERNAL : PROBLEM_STORE_UNAVAILABLE, err.text);
     }
     /* Who follows has missed what a mirror that was loaded anew shows. */
     if (was_stale && !l->is_stale) {
@@ -410,9 +412,9 @@ void *writer_run(void *arg)
     l->is_stale = writer_tell_base(l, &err) < 0; /* then with the first batch that can be */
     while (take_ops(l, ops, &n)) {
         if (l->is_unsure)
-            look_up(l, "the commit before failed", is_closing(l));
+            look_up(l, is_closing(l));
         if (l->is_unsure) {
-            answer_unavailable(ops, n, "the store does not answer");
+            answer_failed(ops, n, PROBLEM_STORE_UNAVAILABLE, "the store does not answer");
             continue;
         }
         if (n == 0)
@@ -422,6 +424,6 @@ void *writer_run(void *arg)
         run_batch(l);
     }
     if (l->is_unsure)
-        look_up(l, "the commit before failed", true);
+        look_up(l, true);
     return NULL;
 }

@@ -219,6 +219,8 @@ static uint64_t fence_of(const struct op *op)
         return op->bind.fence;
     if (op->kind == OP_FAIL)
         return op->fail.fence;
+    if (op->kind == OP_STOP)
+        return op->stop.fence;
     return op->kind == OP_ADMIT ? op->admit.fence : op->memo.fence;
 }
 
@@ -229,6 +231,8 @@ static void count_accepted(struct cycle *cycle, const struct op *op)
     pthread_mutex_lock(&cycle->lock);
     if (op->kind == OP_BIND)
         cycle->metrics.placed += op->bind.n_parts;
+    if (op->kind == OP_STOP)
+        cycle->metrics.evicted++;
     if (op->kind == OP_FAIL)
         cycle->metrics.failed++;
     pthread_mutex_unlock(&cycle->lock);
@@ -379,7 +383,8 @@ static void *new_arg(struct op *op, void *maker)
     return message_new(maker, MESSAGE_DONE);
 }
 
-static void send_ops(struct cycle *cycle, const struct berth_decisions *decisions, uint64_t fence)
+static void send_ops(struct cycle *cycle, const struct berth_decisions *decisions, uint64_t fence,
+                     int64_t now_ms)
 {
     struct cycle_ops_in in = { .feed = cycle->feed,
                                .revision = cycle->revision,
@@ -389,6 +394,7 @@ static void send_ops(struct cycle *cycle, const struct berth_decisions *decision
                                .maker = cycle };
     struct cycle_ops ops = { 0 };
 
+    cycle_ops_fail_overdue(&in, now_ms, cycle->verdicts, &ops);
     cycle_ops_make(&in, decisions, &ops);
     if (ops.n_left_out && !cycle->is_left_out_said) {
         cycle->is_left_out_said = true;
@@ -426,8 +432,10 @@ static void decide(struct cycle *cycle)
     }
     count_cycle(cycle, &decisions, clock_boot_us(cycle->options.clock) - begin_us);
     cycle->wake_at_ms = decisions.wake_at_ms;
+    if (feed_next_deadline(cycle->feed) < cycle->wake_at_ms)
+        cycle->wake_at_ms = feed_next_deadline(cycle->feed);
     cycle->is_dirty = decisions.limited;
-    send_ops(cycle, &decisions, fence);
+    send_ops(cycle, &decisions, fence, in.now_ms);
     berth_decisions_free(&decisions);
 }
 

@@ -5,6 +5,8 @@
 
 #include "base/str.h"
 
+enum { OVERDUE_MOST = 500 /* in one cycle; the others in the next */ };
+
 static struct op *add_op(const struct cycle_ops_in *in, enum op_kind kind, struct cycle_ops *out)
 {
     struct op *op = op_new(kind, in->done, NULL);
@@ -97,6 +99,33 @@ static void add_memo(const struct cycle_ops_in *in, const struct berth_group *gr
     memo->value = str_take(&hex);
 }
 
+/* The victims are stopped; what they make room for is bound once they have ended: the engine sees
+ * them releasing. */
+static void add_evictions(const struct cycle_ops_in *in, const struct berth_group *group,
+                          struct cycle_ops *out)
+{
+    for (size_t i = 0; i < group->n_parts; i++) {
+        const struct berth_part *part = &group->parts[i];
+        uint64_t job = feed_job_number(part->task.job);
+        int64_t place = feed_group_index(in->feed, job, part->task.group);
+        struct op_stop *stop;
+
+        if (part->kind != BERTH_PART_EVICT || place < 0)
+            continue;
+        stop = &add_op(in, OP_STOP, out)->stop;
+        stop->job = job;
+        stop->is_attempt = true;
+        stop->attempt =
+            (struct attempt_key){ job, (uint32_t)place, part->task.index, part->task.attempt };
+        stop->cause = CAUSE_EVICTED;
+        stop->grace_ms = -1;
+        stop->fence = in->fence;
+        stop->by = text_copy("steward");
+        stop->reason = text_format("%s%s%s", group->reason ? group->reason : "evicted",
+                                   group->job ? " for " : "", group->job ? group->job : "");
+    }
+}
+
 static void add_group(const struct cycle_ops_in *in, const struct berth_group *group,
                       struct cycle_ops *out)
 {
@@ -119,6 +148,8 @@ static void add_group(const struct cycle_ops_in *in, const struct berth_group *g
         add_memo(in, group, out);
         return;
     case BERTH_GROUP_EVICT:
+        add_evictions(in, group, out);
+        return;
     case BERTH_GROUP_RESERVE:
     case BERTH_GROUP_RELEASE:
     case BERTH_GROUP_ORDER:
@@ -126,6 +157,33 @@ static void add_group(const struct cycle_ops_in *in, const struct berth_group *g
         break;
     }
     out->n_left_out++;
+}
+
+static enum wait_code waited_for(const struct verdicts *verdicts, uint64_t job)
+{
+    size_t n;
+    const struct berth_verdict *verdict = verdicts_find(verdicts, job, &n);
+
+    if (!verdict || !verdict->reason || verdict->reason->code == WAIT_NONE)
+        return WAIT_NOT_YET_CONSIDERED;
+    return verdict->reason->code;
+}
+
+void cycle_ops_fail_overdue(const struct cycle_ops_in *in, int64_t now_ms,
+                            const struct verdicts *verdicts, struct cycle_ops *out)
+{
+    struct feed_due due[OVERDUE_MOST];
+    size_t n = feed_overdue(in->feed, now_ms, due, COUNT_OF(due));
+
+    for (size_t i = 0; i < n; i++) {
+        struct op_fail *fail = &add_op(in, OP_FAIL, out)->fail;
+
+        fail->job = due[i].job;
+        fail->version = due[i].version;
+        fail->fence = in->fence;
+        fail->code = waited_for(verdicts, due[i].job);
+        fail->reason = text_copy("it had not started by its deadline");
+    }
 }
 
 void cycle_ops_make(const struct cycle_ops_in *in, const struct berth_decisions *decisions,

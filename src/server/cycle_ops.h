@@ -5,6 +5,7 @@
 #define SERVER_CYCLE_OPS_H
 
 #include "base/vec.h"
+#include "server/cycle.h"
 #include "server/feed.h"
 
 struct cycle_ops {
@@ -20,6 +21,10 @@ struct cycle_ops_in {
     void *(*new_arg)(struct op *op, void *maker); /* makes each operation's arg */
     void *maker;
 };
+
+/** Adds the failures of jobs that did not start by their deadlines, with what they waited for. */
+void cycle_ops_fail_overdue(const struct cycle_ops_in *in, int64_t now_ms,
+                            const struct verdicts *verdicts, struct cycle_ops *out);
 
 /**
  * Makes the operations of a cycle, in its order.

@@ -298,6 +298,26 @@ TEST(cycle_plans_without_changing_anything)
     stage_close(&stage);
 }
 
+TEST(cycle_gives_a_job_up_at_its_deadline)
+{
+    struct cycle_question question = { .kind = CYCLE_QUEUE, .name = "default" };
+    struct cycle_metrics metrics;
+    struct stage stage;
+    uint64_t job;
+
+    stage_open(&stage);
+    job =
+        scene_submit(&stage.scene, "{\"name\":\"a\",\"image\":\"dir:/i\",\"deadline\":\"200ms\"}");
+    while (!job_is_over(scene_job_state(&stage.scene, job)))
+        ask(&stage, &question); /* between cycles: no busy wait */
+    CHECK_EQ(scene_job_state(&stage.scene, job), JOB_FAILED);
+    do
+        cycle_metrics(stage.cycle, &metrics);
+    while (!metrics.failed);
+    CHECK_EQ(metrics.failed, 1);
+    stage_close(&stage);
+}
+
 /* ---- who decides ---- */
 
 TEST(cycle_decides_only_with_a_fence)

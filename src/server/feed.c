@@ -5,6 +5,7 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "base/heap.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "base/name.h"
@@ -26,11 +27,13 @@ struct fed {
     struct berth_job job;
     uint32_t *first; /* of each group, the place of its first task */
     struct fed_task *tasks;
-    struct fed *next; /* among those that wait for the next call to be freed */
+    struct heap_item due; /* in feed->dues while it must start by job.deadline_at_ms */
+    struct fed *next;     /* among those that wait for the next call to be freed */
 };
 
 struct feed {
     struct map jobs;   /* number to struct fed */
+    struct heap dues;  /* by deadline */
     struct fed *ended; /* deltas may still point into them */
 };
 
@@ -60,14 +63,29 @@ static void free_ended(struct feed *feed)
     }
 }
 
+static bool is_due_before(const struct heap_item *a, const struct heap_item *b, void *arg)
+{
+    const struct fed *x = CONTAINER(a, struct fed, due), *y = CONTAINER(b, struct fed, due);
+
+    (void)arg;
+    if (x->job.deadline_at_ms != y->job.deadline_at_ms)
+        return x->job.deadline_at_ms < y->job.deadline_at_ms;
+    return x->id < y->id;
+}
+
 struct feed *feed_new(void)
 {
-    return NEW0(struct feed);
+    struct feed *feed = NEW0(struct feed);
+
+    heap_init(&feed->dues, is_due_before, NULL);
+    return feed;
 }
 
 static void forget_all(struct feed *feed)
 {
     free_ended(feed);
+    heap_fini(&feed->dues); /* it writes to its members */
+    heap_init(&feed->dues, is_due_before, NULL);
     MAP_EACH (entry, &feed->jobs)
         fed_free(entry->value);
     map_fini(&feed->jobs);
@@ -79,6 +97,7 @@ void feed_free(struct feed *feed)
     if (!feed)
         return;
     forget_all(feed);
+    heap_fini(&feed->dues);
     mem_free(feed);
 }
 
@@ -399,8 +418,21 @@ static void end_job(struct feed *feed, struct fed *fed, struct arena *arena,
     if (fed->spec)
         add(deltas, BERTH_JOB, true, &fed->job);
     map_remove_int(&feed->jobs, fed->id);
+    if (fed->due.place != HEAP_OUT)
+        heap_remove(&feed->dues, &fed->due);
     fed->next = feed->ended;
     feed->ended = fed;
+}
+
+/* A job that has once started has kept its deadline. */
+static void set_due(struct feed *feed, struct fed *fed, const struct row_job *row)
+{
+    bool is_due = fed->job.deadline_at_ms && !row->started_at && !fed->job.stopping;
+
+    if (is_due && fed->due.place == HEAP_OUT)
+        heap_push(&feed->dues, &fed->due);
+    else if (!is_due && fed->due.place != HEAP_OUT)
+        heap_remove(&feed->dues, &fed->due);
 }
 
 static void feed_job_row(struct feed *feed, const struct batch_event *event, struct arena *arena,
@@ -420,6 +452,7 @@ static void feed_job_row(struct feed *feed, const struct batch_event *event, str
     if (!fed) {
         fed = NEW0(struct fed);
         fed->id = row->id;
+        fed->due.place = HEAP_OUT;
         map_put_int(&feed->jobs, row->id, fed);
     }
     before = fed->job;
@@ -443,6 +476,7 @@ static void feed_job_row(struct feed *feed, const struct batch_event *event, str
     else
         job->admitted_at_ms = before.admitted_at_ms;
     job->deadline_at_ms = fed->spec->deadline_ms ? row->submitted_at + fed->spec->deadline_ms : 0;
+    set_due(feed, fed, row);
     if (!is_new && before.version == job->version && before.priority == job->priority &&
         before.phase == job->phase && before.withheld == job->withheld &&
         before.stopping == job->stopping && before.admitted_at_ms == job->admitted_at_ms)
@@ -638,6 +672,28 @@ bool feed_first_waiting(const struct feed *feed, uint64_t job, struct berth_task
         }
     }
     return false;
+}
+
+int64_t feed_next_deadline(const struct feed *feed)
+{
+    const struct heap_item *top = heap_top(&feed->dues);
+
+    return top ? CONTAINER(top, struct fed, due)->job.deadline_at_ms : BERTH_NEVER;
+}
+
+size_t feed_overdue(const struct feed *feed, int64_t now_ms, struct feed_due *out, size_t most)
+{
+    size_t n = 0;
+
+    if (feed_next_deadline(feed) > now_ms)
+        return 0;
+    for (size_t i = 0; i < feed->dues.n && n < most; i++) {
+        const struct fed *fed = CONTAINER(feed->dues.items[i], struct fed, due);
+
+        if (fed->job.deadline_at_ms <= now_ms)
+            out[n++] = (struct feed_due){ fed->id, fed->job.version };
+    }
+    return n;
 }
 
 const struct berth_job *feed_job(const struct feed *feed, uint64_t job)

@@ -45,6 +45,14 @@ int64_t feed_group_index(const struct feed *feed, uint64_t job, const char *grou
 bool feed_first_waiting(const struct feed *feed, uint64_t job, struct berth_task_ref *out);
 /** The name and groups of a live job as the engine has them, or NULL. */
 const struct berth_job *feed_job(const struct feed *feed, uint64_t job);
+/* A job that did not start in time. */
+struct feed_due {
+    uint64_t job, version;
+};
+/** When the next of the jobs that have not started should have; BERTH_NEVER if none has to. */
+int64_t feed_next_deadline(const struct feed *feed);
+/** Those that should have started by now, at most so many; how many there are in out. */
+size_t feed_overdue(const struct feed *feed, int64_t now_ms, struct feed_due *out, size_t most);
 /** The job number in an engine's job key ("j-12"); 0 if it is none. */
 uint64_t feed_job_number(const char *id);
 

@@ -53,6 +53,7 @@ struct server {
     struct cycle *cycle;
     struct steward *steward;
     struct call *calls; /* the API loop's: those that are not answered yet */
+    bool is_announced;  /* DATA/address is ours */
     bool is_closing;    /* the API loop's: nothing new is begun */
     int64_t begun_at;   /* wall ms */
     struct server_counts counts;

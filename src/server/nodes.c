@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/log.h"
 #include "server/nodes_inside.h"
 
 enum { TTL_MS = 30000, BEAT_MS = 10000, BOOKMARK_MS = 5000 };
@@ -26,7 +27,7 @@ void nodes_handle(struct nodes *nodes, struct http_request *request, const char 
 {
     const char *word = http_part(request, 2);
 
-    (void)by;
+    log_debug("an agent calls", "path", http_path(request), "by", by, NULL);
     for (size_t i = 0; word && i < COUNT_OF(requests); i++) {
         if (strcmp(requests[i].word, word) != 0 || http_n_parts(request) != requests[i].n_parts)
             continue;

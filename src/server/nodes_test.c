@@ -274,6 +274,25 @@ TEST(nodes_end_what_a_registration_does_not_list)
     stage_close(&stage);
 }
 
+TEST(nodes_send_an_agent_that_lost_an_attempt_to_register)
+{
+    struct stage stage;
+    char *path;
+
+    stage_open(&stage);
+    stage_start(&stage);
+    path = text_format("/v1/worker/work?node=n1&generation=1&have=");
+    agent_hang_up(&stage.agent);
+    CHECK_EQ(agent_open_at(&stage.agent, path), 409);
+    agent_hang_up(&stage.agent);
+    CHECK_EQ(agent_register_with(&stage.agent, "boot1", "", NULL), 200);
+    agent_open(&stage.agent, "");
+    agent_expect_nothing(&stage.agent);
+    CHECK(scene_job_state(&stage.scene, stage.job) != JOB_RUNNING);
+    mem_free(path);
+    stage_close(&stage);
+}
+
 TEST(nodes_leave_everything_to_an_agent_of_another_life)
 {
     struct stage stage;

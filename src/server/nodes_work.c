@@ -93,8 +93,7 @@ static void sync_attempt(struct nodes *nodes, struct fleet_attempt *attempt)
         COUNT_ONE(nodes->counts.stops);
         return;
     }
-    /* One that is past bound was let start: its agent has it, or has lost it, which only a
-     * registration can tell. */
+    /* One that is past bound was let start: its agent has it. */
     if (attempt->told_start || attempt->state != ATTEMPT_BOUND)
         return;
     attempt->told_start = tell(nodes, worker, line_start(attempt));
@@ -113,16 +112,42 @@ void work_have(struct worker *worker, uint64_t generation, char **names, size_t 
     worker->have_generation = generation;
 }
 
-static void has_one(struct nodes *nodes, struct worker *worker, const char *name, size_t n)
+/* Calls fn for each name that an agent says it has, in its query or sent ahead. */
+static void each_had(struct nodes *nodes, struct worker *worker, const char *have,
+                     void (*fn)(struct nodes *nodes, struct worker *worker, const char *name,
+                                size_t n))
+{
+    while (have && *have) {
+        size_t n = strcspn(have, ",");
+
+        fn(nodes, worker, have, n);
+        have += n + (have[n] == ',');
+    }
+    for (size_t i = 0; !have && i < worker->n_have; i++)
+        fn(nodes, worker, worker->have[i], strlen(worker->have[i]));
+}
+
+static struct fleet_attempt *had_here(struct nodes *nodes, struct worker *worker, const char *name,
+                                      size_t n)
 {
     struct fleet_attempt *attempt = map_get_n(&nodes->fleet.attempts, name, n);
+
+    return attempt && attempt->worker == worker ? attempt : NULL;
+}
+
+static void mark_had(struct nodes *nodes, struct worker *worker, const char *name, size_t n)
+{
+    struct fleet_attempt *attempt = had_here(nodes, worker, name, n);
+
+    if (attempt)
+        attempt->told_start = true;
+}
+
+static void drop_unknown(struct nodes *nodes, struct worker *worker, const char *name, size_t n)
+{
     char text[NAME_ATTEMPT_SIZE];
 
-    if (attempt && attempt->worker == worker) {
-        attempt->told_start = true;
-        return;
-    }
-    if (n == 0 || n >= sizeof(text))
+    if (had_here(nodes, worker, name, n) || n == 0 || n >= sizeof(text))
         return;
     memcpy(text, name, n);
     text[n] = '\0';
@@ -130,25 +155,13 @@ static void has_one(struct nodes *nodes, struct worker *worker, const char *name
     COUNT_ONE(nodes->counts.drops);
 }
 
-static void has_list(struct nodes *nodes, struct worker *worker, const char *have)
+/* Whether the agent has lost one that it was let start: that is a registration's to settle. */
+static bool has_lost_one(const struct worker *worker)
 {
-    while (*have) {
-        size_t n = strcspn(have, ",");
-
-        has_one(nodes, worker, have, n);
-        have += n + (have[n] == ',');
-    }
-}
-
-/* What a new stream's agent has, from its query or from what it sent ahead. */
-static void take_have(struct nodes *nodes, struct worker *worker, const char *have)
-{
-    if (have)
-        has_list(nodes, worker, have);
-    else if (worker->have_generation == worker->generation)
-        for (size_t i = 0; i < worker->n_have; i++)
-            has_one(nodes, worker, worker->have[i], strlen(worker->have[i]));
-    work_have(worker, 0, NULL, 0);
+    for (const struct fleet_attempt *a = worker->first; a; a = a->next)
+        if (a->state != ATTEMPT_BOUND && !a->told_start && !a->is_reported)
+            return true;
+    return false;
 }
 
 /* The worker of a stream is found by the stream's own query: one callback argument is enough. */
@@ -169,10 +182,8 @@ static void on_stream_close(struct http_request *request, void *arg)
     http_stream_end(request);
 }
 
-static void begin_stream(struct nodes *nodes, struct worker *worker, struct http_request *request,
-                         const char *have)
+static void begin_stream(struct nodes *nodes, struct worker *worker, struct http_request *request)
 {
-    close_stream(nodes, worker);
     http_set_header(request, "Content-Type", "application/x-ndjson");
     http_set_header(request, "Cache-Control", "no-store");
     http_stream_begin(request, 200);
@@ -183,9 +194,27 @@ static void begin_stream(struct nodes *nodes, struct worker *worker, struct http
     pthread_mutex_lock(&nodes->lock);
     map_put(&nodes->connected, worker->name, worker);
     pthread_mutex_unlock(&nodes->lock);
+}
+
+/* Takes the place of the worker's older stream, and sends the difference. */
+static void replace_stream(struct nodes *nodes, struct worker *worker, struct http_request *request)
+{
+    const char *have = http_query(request, "have");
+
+    close_stream(nodes, worker);
+    if (worker->have_generation != worker->generation)
+        work_have(worker, 0, NULL, 0);
     for (struct fleet_attempt *a = worker->first; a; a = a->next)
         a->told_start = a->told_stop = false;
-    take_have(nodes, worker, have);
+    each_had(nodes, worker, have, mark_had);
+    if ((have || worker->have_generation) && has_lost_one(worker)) {
+        nodes_refuse(request, PROBLEM_STALE_ATTEMPT,
+                     "an attempt that was let start is not among those: register again");
+        return;
+    }
+    begin_stream(nodes, worker, request);
+    each_had(nodes, worker, have, drop_unknown);
+    work_have(worker, 0, NULL, 0);
     for (struct fleet_attempt *a = worker->first; a; a = a->next)
         sync_attempt(nodes, a);
     /* Behind the difference: now it is complete. */
@@ -210,7 +239,7 @@ void work_open(struct nodes *nodes, struct http_request *request)
     }
     worker = nodes_speaker(nodes, request, node, (uint64_t)generation);
     if (worker)
-        begin_stream(nodes, worker, request, http_query(request, "have"));
+        replace_stream(nodes, worker, request);
 }
 
 /* ---- events ---- */

@@ -246,6 +246,7 @@ struct agent {
     struct str line;
 };
 
+/** A connection; -1 if nobody listens. */
 static inline int agent_connect(const struct agent *agent)
 {
     struct sockaddr_in to = { .sin_family = AF_INET,
@@ -254,16 +255,20 @@ static inline int agent_connect(const struct agent *agent)
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
     CHECK(fd >= 0);
-    CHECK_EQ(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
-    return fd;
+    if (connect(fd, (struct sockaddr *)&to, sizeof(to)) == 0)
+        return fd;
+    close(fd);
+    return -1;
 }
 
+/** Sends all, unless the peer is gone. */
 static inline void agent_send(int fd, const char *data, size_t n)
 {
     while (n) {
         ssize_t sent = send(fd, data, n, MSG_NOSIGNAL);
 
-        CHECK(sent > 0);
+        if (sent < 0)
+            return;
         data += sent;
         n -= (size_t)sent;
     }
@@ -298,16 +303,23 @@ static inline int agent_begin(struct agent *agent, const char *path, const char 
     return fd;
 }
 
-/** Reads the answer to the end; its status. *out gains the body's JSON (NULL if it is none). */
+/** Reads the answer to the end; its status, 0 if none came. *out gains the body's JSON, or NULL. */
 static inline int agent_finish(int fd, json_t **out)
 {
     struct str in = { 0 };
     const char *body;
     int status = 0;
 
-    while (agent_receive(fd, &in))
+    if (out)
+        *out = NULL;
+    while (fd >= 0 && agent_receive(fd, &in))
         ;
-    close(fd);
+    if (fd >= 0)
+        close(fd);
+    if (!in.len) {
+        str_fini(&in);
+        return 0;
+    }
     CHECK_EQ(sscanf(str_text(&in), "HTTP/1.1 %d", &status), 1);
     body = strstr(in.data, "\r\n\r\n");
     if (out)
@@ -358,7 +370,7 @@ static inline int agent_register_with(struct agent *agent, const char *boot, con
     return status;
 }
 
-/** Opens the stream of work (a path with its query), or fails; the status. */
+/** Opens the stream of work (a path with its query); the status, 0 if the server is gone. */
 static inline int agent_open_at(struct agent *agent, const char *path)
 {
     char *head = text_format("GET %s HTTP/1.1\r\nHost: t\r\n\r\n", path);
@@ -368,10 +380,12 @@ static inline int agent_open_at(struct agent *agent, const char *path)
     agent->chunk_left = 0;
     str_clear(&agent->in);
     str_clear(&agent->line);
-    agent_send(agent->stream, head, strlen(head));
+    if (agent->stream >= 0)
+        agent_send(agent->stream, head, strlen(head));
     mem_free(head);
     while (!strstr(str_text(&agent->in), "\r\n\r\n"))
-        CHECK(agent_receive(agent->stream, &agent->in));
+        if (agent->stream < 0 || !agent_receive(agent->stream, &agent->in))
+            return 0;
     CHECK_EQ(sscanf(agent->in.data, "HTTP/1.1 %d", &status), 1);
     str_drop(&agent->in, (size_t)(strstr(agent->in.data, "\r\n\r\n") + 4 - agent->in.data));
     return status;

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/digest.h"
 #include "base/file.h"
@@ -182,6 +183,22 @@ static int start_threads(struct server *server, struct err *err)
     return r;
 }
 
+/* DATA/address says where a server that chose its port can be found, while it serves. */
+static int write_address(const struct server *server, struct err *err)
+{
+    CLEANUP(freep) char *path = text_format("%s/address", server->data);
+    CLEANUP(freep) char *url = text_format("http://%s\n", server_address(server));
+
+    return file_write(AT_FDCWD, path, url, strlen(url), 0644, false, err);
+}
+
+static void forget_address(const struct server *server)
+{
+    CLEANUP(freep) char *path = text_format("%s/address", server->data);
+
+    unlink(path);
+}
+
 int server_open(const struct server_options *options, struct server **out, struct err *err)
 {
     struct server *server = NEW0(struct server);
@@ -200,6 +217,9 @@ int server_open(const struct server_options *options, struct server **out, struc
         r = open_parts(server, err);
     if (r == 0)
         r = start_threads(server, err);
+    if (r == 0)
+        r = write_address(server, err);
+    server->is_announced = r == 0;
     /* These were borrowed for this call. */
     server->options.listen = server->options.worker_listen = NULL;
     server->options.data = server->options.store = NULL;
@@ -257,6 +277,8 @@ void server_close(struct server *server)
     if (!server)
         return;
     server->is_closing = true;
+    if (server->is_announced)
+        forget_address(server);
     close_threads(server);
     if (server->node_loop != server->loop)
         drain(server->node_loop);

@@ -163,3 +163,62 @@ END
     [[ $output == *"no server is known"* ]]
     fails_with 2 version --server --addr ftp://nowhere
 }
+
+@test "docs/cli.md has the help of every verb as it is" {
+    while read -r verb; do
+        echo "berth $verb is not as docs/cli.md has it; write it anew by: berth help --markdown"
+        # shellcheck disable=SC2086
+        diff <("$BERTH" $verb --help) \
+            <(sed -n "/^## berth $verb\$/,/^\`\`\`\$/p" "$ROOT/docs/cli.md" | sed '1,3d;$d')
+    done < <(verbs)
+}
+
+@test "docs/cli.md lists each exit code once" {
+    for code in 0 1 2 3 4 5 6 7 8; do
+        [ "$(grep -c "^| $code |" "$ROOT/docs/cli.md")" -eq 1 ]
+    done
+}
+
+@test "a job is checked before anybody is asked" {
+    fails_with 2 submit --addr http://127.0.0.1:1
+    [[ $output == *"say what to run"* ]]
+    fails_with 2 submit missing.yaml
+    [[ $output == *"missing.yaml"* ]]
+    fails_with 2 run --addr http://127.0.0.1:1 --image dir:/x --cpu lots -- true
+    [[ $output == *"--cpu"* ]]
+    fails_with 2 run --imgae dir:/x -- true
+    [[ $output == *"did you mean --image?"* ]]
+    fails_with 2 run --image dir:/x true
+    [[ $output == *"a command stands behind --"* ]]
+}
+
+@test "a job file's faults are told with their line" {
+    printf 'name: x\nimage: dir:/x\ncomand: [true]\n' >job.yaml
+    fails_with 2 submit job.yaml
+    [[ $output == *"job.yaml:3:"* ]]
+    [[ $output == *"command"* ]]
+    printf '#!/bin/sh\n#BERTH --image dir:/x --cpu lots\ntrue\n' >job.sh
+    fails_with 2 submit job.sh
+    [[ $output == *"job.sh:2:"* ]]
+    fails_with 2 submit -o json job.yaml
+    [ "$(jq -r '.errors[0].pointer' <<<"$output")" = /comand ]
+}
+
+@test "words of jobs, tasks and numbers are checked" {
+    fails_with 2 wait j-x/y.z --addr http://127.0.0.1:1
+    fails_with 2 logs j-1 --attempt 2 --addr http://127.0.0.1:1
+    [[ $output == *"--task"* ]]
+    fails_with 2 ps --limit 0 --addr http://127.0.0.1:1
+    fails_with 2 wait j-1 --timeout soon --addr http://127.0.0.1:1
+    fails_with 2 queue set research --addr http://127.0.0.1:1
+    fails_with 2 queue create research --cap cpu --addr http://127.0.0.1:1
+    fails_with 2 cancel
+    [[ $output == *"JOB is missing"* ]]
+}
+
+@test "aliases of verbs" {
+    [ "$("$BERTH" help node ls)" = "$("$BERTH" help node list)" ]
+    [ "$("$BERTH" help job describe)" = "$("$BERTH" help job show)" ]
+    [ "$("$BERTH" help queue rm)" = "$("$BERTH" help queue delete)" ]
+    [ "$("$BERTH" help job cancel)" = "$("$BERTH" help cancel)" ]
+}

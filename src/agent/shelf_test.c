@@ -1,0 +1,113 @@
+#include "agent/shelf.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/str.h"
+#include "base/test.h"
+
+struct scene {
+    char dir[64];
+    struct pool *pool;
+    struct shelf *shelf;
+};
+
+static void put_folder(struct scene *scene, const char *name)
+{
+    CLEANUP(freep) char *folder = text_format("%s/%s", scene->dir, name);
+    CLEANUP(freep) char *file = text_format("%s/log.0", folder);
+    static const char bytes[10000];
+    struct err err = { 0 };
+
+    CHECK_OK(file_make_dirs(folder, 0700, &err), &err);
+    CHECK_OK(file_write(AT_FDCWD, file, bytes, sizeof(bytes), 0600, false, &err), &err);
+}
+
+static bool is_there(struct scene *scene, const char *name)
+{
+    CLEANUP(freep) char *folder = text_format("%s/%s", scene->dir, name);
+
+    return access(folder, F_OK) == 0;
+}
+
+static void scene_begin(struct scene *scene)
+{
+    struct err err = { 0 };
+
+    snprintf(scene->dir, sizeof(scene->dir), "/tmp/berth-shelf-XXXXXX");
+    CHECK(mkdtemp(scene->dir));
+    CHECK_OK(pool_open(1, &scene->pool, &err), &err);
+}
+
+static void open_shelf(struct scene *scene, int64_t keep_ms, int64_t keep_bytes)
+{
+    struct err err = { 0 };
+
+    CHECK_OK(shelf_open(scene->dir, keep_ms, keep_bytes, scene->pool, &scene->shelf, &err), &err);
+}
+
+/* Waits for the removals, then ends. */
+static void scene_end(struct scene *scene)
+{
+    struct err err = { 0 };
+
+    shelf_close(scene->shelf);
+    CHECK_OK(file_remove_tree(AT_FDCWD, scene->dir, &err), &err);
+}
+
+TEST(shelf_removes_the_oldest_when_there_is_too_much)
+{
+    struct scene scene;
+
+    scene_begin(&scene);
+    open_shelf(&scene, 1000000, 45000);
+    for (int i = 0; i < 5; i++) {
+        char name[8];
+        snprintf(name, sizeof(name), "a%d", i);
+        put_folder(&scene, name);
+        shelf_keep(scene.shelf, name, 1000 + i, 15000);
+    }
+    CHECK_EQ(shelf_bytes(scene.shelf), 45000);
+    pool_close(scene.pool);
+    CHECK(!is_there(&scene, "a0") && !is_there(&scene, "a1"));
+    CHECK(is_there(&scene, "a2") && is_there(&scene, "a3") && is_there(&scene, "a4"));
+    scene_end(&scene);
+}
+
+TEST(shelf_removes_what_is_too_old)
+{
+    struct scene scene;
+
+    scene_begin(&scene);
+    open_shelf(&scene, 1000, 1 << 30);
+    put_folder(&scene, "old");
+    put_folder(&scene, "new");
+    shelf_keep(scene.shelf, "old", 1000, 15000);
+    shelf_keep(scene.shelf, "new", 1900, 15000);
+    shelf_trim(scene.shelf, 2001);
+    pool_close(scene.pool);
+    CHECK(!is_there(&scene, "old") && is_there(&scene, "new"));
+    scene_end(&scene);
+}
+
+TEST(shelf_knows_what_was_there_before)
+{
+    struct scene scene;
+    struct timespec times[2] = { { .tv_sec = 1000 }, { .tv_sec = 1000 } };
+
+    scene_begin(&scene);
+    put_folder(&scene, "young");
+    put_folder(&scene, "old");
+    CLEANUP(freep) char *old = text_format("%s/old", scene.dir);
+    CHECK_EQ(utimensat(AT_FDCWD, old, times, 0), 0);
+    open_shelf(&scene, 1000, 1 << 30);
+    CHECK(shelf_bytes(scene.shelf) >= 20000);
+    shelf_trim(scene.shelf, 1002000);
+    pool_close(scene.pool);
+    CHECK(!is_there(&scene, "old") && is_there(&scene, "young"));
+    scene_end(&scene);
+}

@@ -1,0 +1,285 @@
+#include "server/cycle_ops.h"
+
+#include <jansson.h>
+#include <string.h>
+
+#include "base/test.h"
+#include "server/cycle_verdicts.h"
+
+/* A feed that knows j-12, of groups lead (1) and worker (3), and j-13 likewise. */
+struct stage {
+    struct feed *feed;
+    struct arena arena;
+    struct cycle_ops ops;
+};
+
+static void on_done(struct op *op, void *arg)
+{
+    (void)op;
+    (void)arg;
+}
+
+static void *new_arg(struct op *op, void *maker)
+{
+    (void)op;
+    return maker;
+}
+
+static void add_job(struct stage *stage, uint64_t id, const char *deadline)
+{
+    struct feed_deltas deltas = { 0 };
+    struct problem problem = { 0 };
+    struct job_spec *spec = NULL;
+    char *text = text_format(
+        "{\"name\":\"a\",\"deadline\":\"%s\",\"groups\":[{\"name\":\"lead\",\"image\":\"dir:/i\"},"
+        "{\"name\":\"worker\",\"replicas\":3,\"image\":\"dir:/i\"}]}",
+        deadline);
+    json_t *object = json_loads(text, 0, NULL);
+    struct row_job row = { .id = id, .version = 5, .submitted_at = 1000 };
+    struct batch_event event = { .kind = ROW_JOB, .row.job = &row };
+    struct batch batch = { .events = &event, .n_events = 1 };
+
+    CHECK_EQ(job_spec_from_json(object, NULL, &spec, &problem), 0);
+    row.spec = job_spec_to_text(spec, NULL);
+    feed_batch(stage->feed, &batch, &stage->arena, &deltas);
+    CHECK_EQ(deltas.n, 1);
+    VEC_FINI(&deltas);
+    free(row.spec);
+    job_spec_free(spec);
+    json_decref(object);
+    free(text);
+}
+
+static void stage_open(struct stage *stage)
+{
+    *stage = (struct stage){ .feed = feed_new() };
+    add_job(stage, 12, "0s");
+    add_job(stage, 13, "0s");
+}
+
+static void stage_close(struct stage *stage)
+{
+    VEC_EACH (op, &stage->ops)
+        op_free(*op);
+    VEC_FINI(&stage->ops);
+    arena_fini(&stage->arena);
+    feed_free(stage->feed);
+}
+
+static struct cycle_ops_in ops_in(struct stage *stage)
+{
+    return (struct cycle_ops_in){
+        .feed = stage->feed, .revision = 7, .fence = 3, .done = on_done, .new_arg = new_arg
+    };
+}
+
+static void make(struct stage *stage, const struct berth_group *groups, size_t n)
+{
+    struct berth_decisions decisions = { .groups = groups, .n_groups = n };
+    struct cycle_ops_in in = ops_in(stage);
+
+    cycle_ops_make(&in, &decisions, &stage->ops);
+}
+
+TEST(ops_of_a_bind_name_every_part)
+{
+    struct berth_part parts[] = {
+        { .task = { "j-12", "lead", 0, 1 }, .node = "n1", .facts = 9 },
+        { .task = { "j-12", "worker", 2, 4 }, .node = "n2", .facts = 8 },
+    };
+    struct berth_group group = { .kind = BERTH_GROUP_BIND,
+                                 .action = "allocate",
+                                 .job = "j-12",
+                                 .job_version = 5,
+                                 .parts = parts,
+                                 .n_parts = 2 };
+    struct stage stage;
+    const struct op_bind *bind;
+
+    stage_open(&stage);
+    make(&stage, &group, 1);
+    CHECK_EQ(stage.ops.n, 1);
+    CHECK_EQ(stage.ops.at[0]->kind, OP_BIND);
+    bind = &stage.ops.at[0]->bind;
+    CHECK_EQ(bind->job, 12);
+    CHECK_EQ(bind->version, 5);
+    CHECK_EQ(bind->fence, 3);
+    CHECK_TEXT(bind->decision, "7/allocate");
+    CHECK_EQ(bind->n_parts, 2);
+    CHECK_EQ(bind->parts[1].group, 1);
+    CHECK_EQ(bind->parts[1].index, 2);
+    CHECK_EQ(bind->parts[1].number, 4);
+    CHECK_TEXT(bind->parts[1].node, "n2");
+    CHECK_EQ(bind->parts[1].facts, 8);
+    stage_close(&stage);
+}
+
+TEST(ops_of_a_group_that_nobody_knows_are_none)
+{
+    struct berth_part part = { .task = { "j-12", "nobody", 0, 1 }, .node = "n1" };
+    struct berth_group groups[] = {
+        { .kind = BERTH_GROUP_BIND, .job = "j-12", .parts = &part, .n_parts = 1 },
+        { .kind = BERTH_GROUP_FAIL, .job = "j-12", .parts = &part, .n_parts = 1 },
+    };
+    struct stage stage;
+
+    stage_open(&stage);
+    make(&stage, groups, 2);
+    CHECK_EQ(stage.ops.n, 0);
+    stage_close(&stage);
+}
+
+TEST(ops_of_failures_are_the_jobs_or_the_tasks)
+{
+    struct berth_part parts[] = { { .task = { "j-12", "worker", 0, 0 } },
+                                  { .task = { "j-12", "worker", 1, 0 } } };
+    struct berth_group groups[] = {
+        { .kind = BERTH_GROUP_FAIL,
+          .job = "j-13",
+          .job_version = 5,
+          .code = WAIT_OVER_CAP,
+          .resource = "cpu" },
+        { .kind = BERTH_GROUP_FAIL,
+          .job = "j-12",
+          .code = WAIT_OVER_CAP,
+          .parts = parts,
+          .n_parts = 2 },
+    };
+    struct stage stage;
+
+    stage_open(&stage);
+    make(&stage, groups, 2);
+    CHECK_EQ(stage.ops.n, 3);
+    CHECK(!stage.ops.at[0]->fail.is_task);
+    CHECK_EQ(stage.ops.at[0]->fail.job, 13);
+    CHECK_EQ(stage.ops.at[0]->fail.code, WAIT_OVER_CAP);
+    CHECK_TEXT(stage.ops.at[0]->fail.reason, "cpu");
+    CHECK(stage.ops.at[2]->fail.is_task);
+    CHECK_EQ(stage.ops.at[2]->fail.group, 1);
+    CHECK_EQ(stage.ops.at[2]->fail.index, 1);
+    stage_close(&stage);
+}
+
+TEST(ops_of_evictions_stop_attempts_and_say_for_whom)
+{
+    struct berth_part parts[] = {
+        { .kind = BERTH_PART_EVICT, .task = { "j-13", "worker", 1, 6 } },
+        { .kind = BERTH_PART_RESERVE, .task = { "j-12", "lead", 0, 1 } },
+    };
+    struct berth_group group = {
+        .kind = BERTH_GROUP_EVICT, .job = "j-12", .reason = "preempt", .parts = parts, .n_parts = 2
+    };
+    struct stage stage;
+    const struct op_stop *stop;
+
+    stage_open(&stage);
+    make(&stage, &group, 1);
+    CHECK_EQ(stage.ops.n, 1);
+    CHECK_EQ(stage.ops.at[0]->kind, OP_STOP);
+    stop = &stage.ops.at[0]->stop;
+    CHECK(stop->is_attempt);
+    CHECK_EQ(stop->attempt.job, 13);
+    CHECK_EQ(stop->attempt.group, 1);
+    CHECK_EQ(stop->attempt.number, 6);
+    CHECK_EQ(stop->cause, CAUSE_EVICTED);
+    CHECK_EQ(stop->fence, 3);
+    CHECK_TEXT(stop->reason, "preempt for j-12");
+    stage_close(&stage);
+}
+
+TEST(ops_of_memos_come_back_as_they_were)
+{
+    static const unsigned char bytes[] = { 0x00, 0x7f, 0xff };
+    struct berth_group group = {
+        .kind = BERTH_GROUP_MEMO, .name = "use", .data = bytes, .size = 3
+    };
+    struct feed_deltas deltas = { 0 };
+    struct row_memo row = { 0 };
+    struct batch_event event = { .kind = ROW_MEMO, .row.any = &row };
+    struct batch batch = { .events = &event, .n_events = 1 };
+    struct stage stage;
+
+    stage_open(&stage);
+    make(&stage, &group, 1);
+    CHECK_TEXT(stage.ops.at[0]->memo.value, "007fff");
+    row.name = stage.ops.at[0]->memo.name;
+    row.value = stage.ops.at[0]->memo.value;
+    feed_batch(stage.feed, &batch, &stage.arena, &deltas);
+    CHECK_EQ(deltas.n, 1);
+    CHECK_EQ(deltas.at[0].kind, BERTH_MEMO);
+    CHECK_EQ(deltas.at[0].memo->size, 3);
+    CHECK(memcmp(deltas.at[0].memo->data, bytes, 3) == 0);
+    VEC_FINI(&deltas);
+    stage_close(&stage);
+}
+
+TEST(ops_of_admissions_and_what_cannot_be_kept_yet)
+{
+    struct berth_group groups[] = { { .kind = BERTH_GROUP_ADMIT, .job = "j-12", .job_version = 5 },
+                                    { .kind = BERTH_GROUP_UNADMIT, .job = "j-13" },
+                                    { .kind = BERTH_GROUP_ORDER, .name = "m1" } };
+    struct stage stage;
+
+    stage_open(&stage);
+    make(&stage, groups, 3);
+    CHECK_EQ(stage.ops.n, 2);
+    CHECK(stage.ops.at[0]->admit.is_admitted);
+    CHECK(!stage.ops.at[1]->admit.is_admitted);
+    CHECK_EQ(stage.ops.n_left_out, 1);
+    stage_close(&stage);
+}
+
+static const struct {
+    const char *name;
+    int64_t now_ms;
+    size_t n_overdue;
+} instants[] = {
+    { "before any", 2999, 0 },
+    { "the first is due", 3000, 1 },
+    { "both are", 6000, 2 },
+};
+
+TEST(ops_fail_what_did_not_start_by_its_deadline)
+{
+    ROW_EACH (c, instants) {
+        struct cycle_ops_in in;
+        struct verdicts *none;
+        struct stage stage;
+
+        stage_open(&stage);
+        add_job(&stage, 20, "2s"); /* submitted at 1000 */
+        add_job(&stage, 21, "5s");
+        CHECK_EQ(feed_next_deadline(stage.feed), 3000);
+        in = ops_in(&stage);
+        none = verdicts_make(NULL, 0);
+        cycle_ops_fail_overdue(&in, c->now_ms, none, &stage.ops);
+        CHECK_EQ(stage.ops.n, c->n_overdue);
+        if (c->n_overdue) {
+            CHECK_EQ(stage.ops.at[0]->fail.job, 20);
+            CHECK_EQ(stage.ops.at[0]->fail.version, 5);
+            CHECK_EQ(stage.ops.at[0]->fail.code, WAIT_NOT_YET_CONSIDERED);
+        }
+        verdicts_unref(none);
+        stage_close(&stage);
+    }
+}
+
+TEST(ops_forget_a_deadline_that_was_kept)
+{
+    struct feed_deltas deltas = { 0 };
+    struct stage stage;
+    struct row_job row = {
+        .id = 20, .version = 5, .submitted_at = 1000, .state = JOB_RUNNING, .started_at = 1500
+    };
+    struct batch_event event = { .kind = ROW_JOB, .row.job = &row };
+    struct batch batch = { .events = &event, .n_events = 1 };
+
+    stage_open(&stage);
+    add_job(&stage, 20, "2s");
+    row.spec = text_copy("{}"); /* unreadable, and so the one that was read stands */
+    feed_batch(stage.feed, &batch, &stage.arena, &deltas);
+    CHECK_EQ(feed_next_deadline(stage.feed), BERTH_NEVER);
+    free(row.spec);
+    VEC_FINI(&deltas);
+    stage_close(&stage);
+}

@@ -1,0 +1,158 @@
+#!/usr/bin/env bats
+# What must hold when things die: kill -9, two servers, full disks, moved folders, lost agents.
+
+load helper
+
+setup() {
+    needs_root
+    DATA=$(mktemp -d "$BATS_TEST_TMPDIR/data.XXXXXX")
+}
+
+teardown() {
+    stop_dev
+    if mountpoint -q "$DATA"; then umount -l "$DATA"; fi
+}
+
+@test "containers live through kill -9 of server and agent, and are adopted" {
+    start_dev
+    a=$("$BERTH" submit -o id --image "$(rootdir)" -- sh -c 'echo before; while [ ! -e /tmp/go ]; do sleep 0.1; done; echo after; exit 4')
+    b=$("$BERTH" submit -o id --runtime process -- sh -c 'sleep 1; exit 6')
+    until_true 20 sh -c "'$BERTH' logs $a | grep -q before"
+    until_true 20 job_is "$b" running
+    kill_dev
+    until_true 20 sh -c '! pgrep -f "sleep 1$"'
+    start_dev
+    run "$BERTH" wait "$b" --timeout 60s
+    [ "$status" -eq 6 ]
+    job_is "$a" running
+    pid=$(pgrep -f 'echo before; while' | tail -1)
+    touch "/proc/$pid/root/tmp/go"
+    run "$BERTH" wait "$a" --timeout 60s
+    [ "$status" -eq 4 ]
+    "$BERTH" logs "$a" | grep -q after
+}
+
+@test "run goes on through a server that is killed and comes back" {
+    LISTEN=127.0.0.1:$((20000 + RANDOM % 10000)) start_dev
+    listen=${BERTH_ADDR#http://}
+    "$BERTH" run --quiet --runtime process -- sh -c 'for i in $(seq 1 40); do echo line $i; sleep 0.1; done; exit 3' \
+        >"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err" &
+    pid=$!
+    until_true 20 grep -q 'line 5' "$BATS_TEST_TMPDIR/out"
+    kill_dev
+    LISTEN=$listen start_dev
+    status=0
+    wait "$pid" || status=$?
+    cat "$BATS_TEST_TMPDIR/err"
+    [ "$status" -eq 3 ]
+    diff <(seq -f 'line %g' 1 40) "$BATS_TEST_TMPDIR/out"
+}
+
+@test "killed at each point, nothing acknowledged is lost and nothing runs twice" {
+    for point in before-lock after-catch-up before-commit after-commit after-ack before-start after-exit; do
+        rm -f "$DATA.ran"
+        BERTH_TEST_KILL_AT='' start_dev
+        stop_dev
+        "$BERTH" version >/dev/null
+        BERTH_TEST_KILL_AT=$point "$BERTH" dev --data "$DATA" --listen 127.0.0.1:0 >>"$DATA.log" 2>&1 3>&- &
+        victim=$!
+        for _ in $(seq 100); do
+            [ -s "$DATA/address" ] && break
+            kill -0 "$victim" 2>/dev/null || break
+            sleep 0.05
+        done
+        BERTH_ADDR=$(cat "$DATA/address" 2>/dev/null || echo http://127.0.0.1:1)
+        export BERTH_ADDR BERTH_TOKEN_FILE=$DATA/token
+        timeout 10 "$BERTH" submit -o id --key "$point" --runtime process -- sh -c "echo \$BERTH_ATTEMPT >>$DATA.ran; exit 7" || true
+        for _ in $(seq 200); do
+            kill -0 "$victim" 2>/dev/null || break
+            sleep 0.05
+        done
+        kill -KILL "$victim" 2>/dev/null || true
+        wait "$victim" 2>/dev/null || true
+        start_dev
+        id=$("$BERTH" submit -o id --key "$point" --runtime process -- sh -c "echo \$BERTH_ATTEMPT >>$DATA.ran; exit 7")
+        run "$BERTH" wait "$id" --timeout 60s
+        echo "$point: exit $status, ran $(cat "$DATA.ran")"
+        [ "$status" -eq 7 ]
+        [ "$(wc -l <"$DATA.ran")" = 1 ]
+        stop_dev
+    done
+}
+
+@test "killed at random, all jobs end and each task ran once" {
+    : >"$DATA.ran"
+    for round in 1 2 3 4; do
+        start_dev
+        for i in $(seq 10); do
+            "$BERTH" submit -o id --key "r$round-$i" --runtime process -- sh -c "sleep 0.2; echo r$round-$i >>$DATA.ran" >/dev/null || true
+        done
+        sleep "0.$((RANDOM % 9))"
+        kill_dev
+    done
+    start_dev
+    until_true 60 sh -c "[ \"\$('$BERTH' ps -o id | wc -l)\" = 0 ]"
+    "$BERTH" ps -a -o json --limit 1000 | jq -r '.items[].state' | sort | uniq -c
+    [ "$("$BERTH" ps -a -o json --limit 1000 | jq '[.items[] | select(.state=="succeeded")] | length')" = 40 ]
+    [ "$(sort "$DATA.ran" | uniq -d | wc -l)" = 0 ]
+    [ "$(wc -l <"$DATA.ran")" = 40 ]
+}
+
+@test "a busy port and a second server on one folder are refused and say so" {
+    start_dev
+    run timeout 10 "$BERTH" dev --data "$BATS_TEST_TMPDIR/other" --listen "${BERTH_ADDR#http://}"
+    [ "$status" -ne 0 ]
+    [[ $output == *"${BERTH_ADDR##*:}"* ]]
+    run timeout 10 "$BERTH" dev --data "$DATA" --listen 127.0.0.1:0
+    [ "$status" -ne 0 ]
+    [[ $output == *"$DATA"* ]]
+    "$BERTH" run --quiet --runtime process -- /bin/true
+}
+
+@test "a full disk: 503 meanwhile, nothing acknowledged is lost, works after" {
+    mount -t tmpfs -o size=64m berth-test "$DATA"
+    start_dev
+    before=$("$BERTH" submit -o id --runtime process --cpu 100000 -- /bin/true)
+    dd if=/dev/zero of="$DATA/filler" bs=1M 2>/dev/null || true
+    dd if=/dev/zero of="$DATA/filler2" bs=1k 2>/dev/null || true
+    seen=no
+    for i in $(seq 200); do
+        status=$(curl_api POST /v1/jobs -H 'Content-Type: application/json' \
+            -d '{"name":"full","runtime":"process","command":["/bin/true"],"labels":{"pad":"'"$(head -c 3000 /dev/zero | tr '\0' x)"'"},"resources":{"cpu":"100000"}}' | tail -1)
+        if [ "$status" = 503 ]; then seen=yes; break; fi
+        [ "$status" = 201 ]
+    done
+    [ "$seen" = yes ]
+    [ "$(curl_api GET /healthz | tail -1)" = 200 ]
+    rm "$DATA/filler" "$DATA/filler2"
+    until_true 30 "$BERTH" run --quiet --runtime process -- /bin/true
+    job_is "$before" pending
+    accepted=$("$BERTH" ps -o id | wc -l)
+    [ "$accepted" -ge "$i" ]
+}
+
+@test "a data folder that was moved away is noticed" {
+    start_dev
+    mv "$DATA" "$DATA.away"
+    run timeout 20 "$BERTH" submit --runtime process -- /bin/true
+    mv "$DATA.away" "$DATA"
+    echo "$output"
+    [ "$status" -ne 0 ]
+}
+
+@test "a container killed with its monitor alive, and a monitor that is killed" {
+    start_dev
+    a=$("$BERTH" submit -o id --image "$(rootdir)" -- sleep 4242)
+    until_true 20 pgrep -f '^sleep 4242'
+    kill -KILL "$(pgrep -f '^sleep 4242')"
+    run "$BERTH" wait "$a" --timeout 60s
+    [ "$status" -eq 137 ]
+    b=$("$BERTH" submit -o id --image "$(rootdir)" -- sleep 4343)
+    until_true 20 pgrep -f '^sleep 4343'
+    kill -KILL "$(pgrep -f "berth-monitor.*$b")"
+    run "$BERTH" wait "$b" --timeout 60s
+    [ "$status" -eq 125 ]
+    curl_api GET "/v1/jobs/$b/attempts" | grep -q RUNTIME_FAILED
+    until_true 20 sh -c '! pgrep -f "^sleep 4343"'
+    "$BERTH" run --quiet --runtime process -- /bin/true
+}

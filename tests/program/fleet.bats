@@ -1,0 +1,157 @@
+#!/usr/bin/env bats
+# Server and agents apart: several machines, one cut off, one restarted, one of another life.
+
+load helper
+
+setup() {
+    needs_root
+    DATA=$(mktemp -d "$BATS_TEST_TMPDIR/server.XXXXXX")
+    start_server
+}
+
+teardown() {
+    for pid in ${PIDS:-}; do
+        kill -CONT "$pid" 2>/dev/null || true
+        kill -TERM "$pid" 2>/dev/null || true
+    done
+    for pid in ${PIDS:-}; do
+        wait "$pid" 2>/dev/null || true
+    done
+}
+
+start_server() {
+    rm -f "$DATA/address"
+    "$BERTH" server --data "$DATA" --listen "${LISTEN:-127.0.0.1:0}" --node-ttl 3s >>"$DATA.log" 2>&1 3>&- &
+    SERVER_PID=$!
+    PIDS="${PIDS:-} $SERVER_PID"
+    until_true 20 test -s "$DATA/address"
+    BERTH_ADDR=$(cat "$DATA/address")
+    export BERTH_ADDR BERTH_TOKEN_FILE=$DATA/token
+    until_true 20 "$BERTH" node list --no-header
+}
+
+# start_agent NAME [ADDRESS] [ARG...]: an agent with the folder $BATS_TEST_TMPDIR/NAME.
+start_agent() {
+    local name=$1 address=${2:-$BERTH_ADDR}
+    shift
+    [ $# -eq 0 ] || shift
+    mkdir -p "$BATS_TEST_TMPDIR/$name"
+    "$BERTH" agent --server "$address" --token-file "$DATA/agent-token" --name "$name" \
+        --data "$BATS_TEST_TMPDIR/$name" "$@" >>"$BATS_TEST_TMPDIR/$name.log" 2>&1 3>&- &
+    AGENT_PID=$!
+    PIDS="$PIDS $AGENT_PID"
+    until_true 20 node_is "$name" ready
+}
+
+node_is() { [ "$("$BERTH" node show "$1" -o json | jq -r .state)" = "$2" ]; }
+
+start_proxy() {
+    local host=${BERTH_ADDR#http://}
+    "$BUILD/tests/proxy" "${host%:*}" "${host#*:}" >"$BATS_TEST_TMPDIR/proxy.port" 3>&- &
+    PROXY_PID=$!
+    PIDS="$PIDS $PROXY_PID"
+    until_true 10 test -s "$BATS_TEST_TMPDIR/proxy.port"
+    PROXY=http://127.0.0.1:$(cat "$BATS_TEST_TMPDIR/proxy.port")
+}
+
+@test "two agents share the tasks of a job" {
+    start_agent one
+    start_agent two
+    id=$("$BERTH" submit -o id --runtime process --tasks 4 -- sh -c 'echo $BERTH_NODE; sleep 0.5')
+    "$BERTH" wait "$id" --timeout 60s
+    [ "$(curl_api GET "/v1/jobs/$id/attempts" | head -n -1 | jq -r '.items[].node' | sort -u | wc -l)" -ge 1 ]
+    "$BERTH" logs "$id" | grep -qE 'one|two'
+}
+
+@test "an agent that is cut off loses its containers; its tasks run elsewhere once" {
+    start_proxy
+    start_agent far "$PROXY"
+    id=$("$BERTH" submit -o id --runtime process --grace 1s -- sh -c "echo start \$BERTH_NODE >>$BATS_TEST_TMPDIR/ran; sleep 3131; echo end >>$BATS_TEST_TMPDIR/ran")
+    until_true 20 job_is "$id" running
+    kill -STOP "$PROXY_PID"
+    until_true 30 node_is far lost
+    # What it ran was ended by its monitor, by the machine's own clock, before the server let go.
+    nothing pgrep -f '^sleep 3131'
+    start_agent near
+    until_true 20 grep -q 'start near' "$BATS_TEST_TMPDIR/ran"
+    kill -CONT "$PROXY_PID"
+    until_true 30 node_is far ready
+    [ "$(grep -c start "$BATS_TEST_TMPDIR/ran")" = 2 ]
+    [ "$(pgrep -fc '^sleep 3131')" = 1 ]
+    "$BERTH" cancel "$id"
+    until_true 20 job_is "$id" cancelled
+}
+
+@test "an agent that answers again in time keeps what it runs" {
+    start_proxy
+    start_agent far "$PROXY"
+    id=$("$BERTH" submit -o id --runtime process -- sh -c 'sleep 3; exit 5')
+    until_true 20 job_is "$id" running
+    kill -STOP "$PROXY_PID"
+    sleep 1
+    kill -CONT "$PROXY_PID"
+    run "$BERTH" wait "$id" --timeout 60s
+    [ "$status" -eq 5 ]
+    [ "$(curl_api GET "/v1/jobs/$id/attempts" | head -n -1 | jq '.items | length')" = 1 ]
+}
+
+@test "the agent alone is killed and comes back" {
+    start_agent one
+    id=$("$BERTH" submit -o id --runtime process -- sh -c 'sleep 1; exit 6')
+    until_true 20 job_is "$id" running
+    kill -KILL "$AGENT_PID"
+    start_agent one
+    run "$BERTH" wait "$id" --timeout 60s
+    [ "$status" -eq 6 ]
+    [ "$(curl_api GET "/v1/jobs/$id/attempts" | head -n -1 | jq '.items | length')" = 1 ]
+}
+
+@test "a machine that started anew has lost its attempts at once" {
+    start_agent one
+    id=$("$BERTH" submit -o id --runtime process -- sleep 3232)
+    until_true 20 job_is "$id" running
+    kill -KILL "$AGENT_PID"
+    pkill -KILL -f 'berth-monitor.*one' || true
+    pkill -KILL -f '^sleep 3232' || true
+    BERTH_TEST_BOOT_ID=another-boot start_agent one
+    until_true 20 sh -c "'$BERTH' job show $id -o json | grep -q NODE_LOST || curl -s -H \"Authorization: Bearer \$(cat $DATA/token)\" $BERTH_ADDR/v1/jobs/$id/attempts | grep -q NODE_LOST"
+    "$BERTH" cancel "$id"
+    until_true 20 job_is "$id" cancelled
+}
+
+@test "an agent that knows another life of the ledger keeps its containers and says so" {
+    LISTEN=127.0.0.1:$((20000 + RANDOM % 10000))
+    kill -TERM "$SERVER_PID"
+    wait "$SERVER_PID" || true
+    start_server
+    start_agent one
+    id=$("$BERTH" submit -o id --runtime process -- sleep 3333)
+    until_true 20 job_is "$id" running
+    agent_token=$(cat "$DATA/agent-token")
+    kill -TERM "$SERVER_PID"
+    wait "$SERVER_PID" || true
+    # Another ledger at the same address, with the agent's token.
+    DATA=$(mktemp -d "$BATS_TEST_TMPDIR/other.XXXXXX")
+    printf '%s' "$agent_token" >"$DATA/agent-token"
+    chmod 600 "$DATA/agent-token"
+    start_server
+    until_true 30 grep -qiE 'orphan|another (life|incarnation)' "$BATS_TEST_TMPDIR/one.log"
+    pgrep -f '^sleep 3333'
+    pkill -KILL -f '^sleep 3333'
+}
+
+@test "clocks that differ between server and agent do not matter" {
+    unshare --time --boottime 1000000 true 2>/dev/null || skip "no time namespaces here"
+    kill -TERM "$SERVER_PID"
+    wait "$SERVER_PID" || true
+    rm -f "$DATA/address"
+    unshare --time --boottime 1000000 "$BERTH" server --data "$DATA" --listen 127.0.0.1:0 --node-ttl 3s >>"$DATA.log" 2>&1 3>&- &
+    PIDS="$PIDS $!"
+    until_true 20 test -s "$DATA/address"
+    BERTH_ADDR=$(cat "$DATA/address")
+    export BERTH_ADDR
+    start_agent one
+    run "$BERTH" run --quiet --runtime process -- sh -c 'sleep 5; exit 3'
+    [ "$status" -eq 3 ]
+    node_is one ready
+}

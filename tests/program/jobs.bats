@@ -1,0 +1,189 @@
+#!/usr/bin/env bats
+# Jobs from submit to end: gangs, queues, nodes, reasons to wait, in all the forms of asking.
+
+load helper
+
+setup_file() {
+    needs_root
+    start_dev --offer fpga=2
+}
+
+teardown_file() {
+    stop_dev
+}
+
+process_job() { # NAME REPLICAS COMMAND...: a job file for the process runtime
+    local name=$1 replicas=$2
+    shift 2
+    jq -n --arg name "$name" --argjson n "$replicas" \
+        '{name:$name, groups:[{replicas:$n, runtime:"process", command:$ARGS.positional}]}' --args "$@" \
+        >"$BATS_TEST_TMPDIR/$name.json"
+    echo "$BATS_TEST_TMPDIR/$name.json"
+}
+
+@test "a gang of three starts whole and ends well" {
+    id=$("$BERTH" submit -o id "$ROOT/examples/hello.yaml" --image "$(image)")
+    run "$BERTH" wait "$id" --timeout 60s
+    [ "$status" -eq 0 ]
+    [ "$("$BERTH" job show "$id" -o json | jq -r '.tasks.succeeded // .succeeded')" = 3 ]
+    run "$BERTH" logs "$id"
+    [ "$(echo "$output" | grep -c 'hello')" -ge 3 ]
+    run "$BERTH" job timeline "$id"
+    [ "$status" -eq 0 ]
+    for phase in queue image root start; do
+        [[ $output == *"$phase"* ]]
+    done
+}
+
+@test "YAML, JSON, #BERTH lines and flags make the same job" {
+    cat >"$BATS_TEST_TMPDIR/a.yaml" <<'Y'
+name: same
+runtime: process
+command: [/bin/true]
+resources: {cpu: 100m, memory: 32Mi}
+Y
+    cat >"$BATS_TEST_TMPDIR/a.json" <<'J'
+{"name":"same","runtime":"process","command":["/bin/true"],"resources":{"cpu":"100m","memory":"32Mi"}}
+J
+    a=$("$BERTH" submit -o id "$BATS_TEST_TMPDIR/a.yaml")
+    b=$("$BERTH" submit -o id "$BATS_TEST_TMPDIR/a.json")
+    c=$("$BERTH" submit -o id --name same --runtime process --cpu 100m --memory 32Mi -- /bin/true)
+    "$BERTH" wait "$a" "$b" "$c" --timeout 60s
+    for id in "$a" "$b" "$c"; do
+        "$BERTH" job show "$id" -o json | jq -S .spec
+    done | jq -s 'unique | length' | grep -qx 1
+}
+
+@test "a script with #BERTH lines runs" {
+    cat >"$BATS_TEST_TMPDIR/eval.sh" <<'S'
+#!/bin/sh
+#BERTH --runtime process --tasks 2 --name eval
+echo "shard $BERTH_INDEX of $BERTH_COUNT"
+S
+    id=$("$BERTH" submit -o id "$BATS_TEST_TMPDIR/eval.sh")
+    "$BERTH" wait "$id" --timeout 60s
+    run "$BERTH" logs "$id"
+    [[ $output == *"shard 0 of 2"* ]]
+    [[ $output == *"shard 1 of 2"* ]]
+}
+
+@test "the same key gives the same job; another body is refused" {
+    file=$(process_job keyed 1 /bin/true)
+    a=$("$BERTH" submit -o id "$file" --key k-1)
+    b=$("$BERTH" submit -o id "$file" --key k-1)
+    [ "$a" = "$b" ]
+    run "$BERTH" submit "$(process_job keyed2 1 /bin/false)" --key k-1
+    [ "$status" -eq 5 ]
+    [[ $output == *KEY_REUSED* ]]
+}
+
+@test "a job larger than any node is accepted and says why it waits" {
+    id=$("$BERTH" submit -o id --runtime process --cpu 100000 -- /bin/true)
+    until_true 20 sh -c "'$BERTH' explain $id | grep -q LARGER_THAN_ANY_NODE"
+    "$BERTH" cancel "$id"
+    job_is "$id" cancelled
+}
+
+@test "a counter that the node declares is held and given back" {
+    a=$("$BERTH" submit -o id --runtime process --resource fpga=2 -- sleep 600)
+    until_true 20 job_is "$a" running
+    b=$("$BERTH" submit -o id --runtime process --resource fpga=1 -- /bin/true)
+    until_true 20 sh -c "'$BERTH' explain $b | grep -q INSUFFICIENT_COUNTER"
+    "$BERTH" cancel "$a"
+    run "$BERTH" wait "$b" --timeout 60s
+    [ "$status" -eq 0 ]
+}
+
+@test "a cordoned node takes nothing until it is uncordoned" {
+    node=$("$BERTH" node list -o name)
+    "$BERTH" node cordon "$node" --reason 'kernel update'
+    id=$("$BERTH" submit -o id --runtime process -- /bin/true)
+    until_true 20 sh -c "'$BERTH' explain $id | grep -q NODE_CORDONED"
+    "$BERTH" node list -o wide | grep -q 'kernel update'
+    "$BERTH" node uncordon "$node"
+    "$BERTH" wait "$id" --timeout 60s
+}
+
+@test "a gang that does not fit starts none of it" {
+    cpus=$("$BERTH" node list -o json | jq -r '.items[0].offers.cpu')
+    id=$("$BERTH" submit -o id --runtime process --cpu "$cpus" --tasks 2 --gang -- sleep 600)
+    until_true 20 sh -c "'$BERTH' explain $id | grep -qE 'GANG_INCOMPLETE|LARGER_THAN_CLUSTER'"
+    [ "$("$BERTH" job show "$id" -o json | jq '[.attempts[]?] | length')" = 0 ]
+    "$BERTH" cancel "$id"
+}
+
+@test "queues are made, closed, opened and deleted" {
+    "$BERTH" queue create research
+    "$BERTH" queue create nlp --parent research
+    "$BERTH" queue list | grep -q nlp
+    "$BERTH" queue set nlp --state closed
+    run "$BERTH" submit -q nlp --runtime process -- /bin/true
+    [ "$status" -ne 0 ]
+    [[ $output == *nlp* ]]
+    "$BERTH" queue set nlp --state open
+    id=$("$BERTH" submit -o id -q nlp --runtime process -- /bin/true)
+    "$BERTH" wait "$id" --timeout 60s
+    run "$BERTH" submit -q nlpp --runtime process -- /bin/true
+    [ "$status" -ne 0 ]
+    [[ $output == *nlp* ]]
+    "$BERTH" queue delete nlp
+    "$BERTH" queue delete research
+}
+
+@test "a failed task is tried again, then the job fails with its code" {
+    id=$("$BERTH" submit -o id --runtime process --retries 2 -- sh -c 'echo try $BERTH_ATTEMPT; exit 9')
+    run "$BERTH" wait "$id" --timeout 120s
+    [ "$status" -eq 9 ]
+    [ "$(curl_api GET "/v1/jobs/$id/attempts" | head -n -1 | jq '.items | length')" = 3 ]
+    "$BERTH" logs "$id" --attempt 2 | grep -q 'try 2'
+}
+
+@test "wait gives a time-out its own code" {
+    id=$("$BERTH" submit -o id --runtime process -- sleep 600)
+    run "$BERTH" wait "$id" --timeout 1s
+    [ "$status" -eq 8 ]
+    "$BERTH" cancel "$id"
+}
+
+@test "10,000 tasks in one job are shown, and stop" {
+    id=$("$BERTH" submit -o id --name many --runtime process --tasks 10000 --cpu 1 -- sleep 600)
+    until_true 20 sh -c "'$BERTH' ps | grep many | grep -q 10000"
+    "$BERTH" cancel "$id"
+    until_true 60 job_is "$id" cancelled
+}
+
+@test "every list speaks every format" {
+    id=$("$BERTH" submit -o id --runtime process -- /bin/true)
+    "$BERTH" wait "$id" --timeout 60s
+    for verb in "ps -a" "node list" "queue list"; do
+        for format in table wide json jsonl yaml name id; do
+            # shellcheck disable=SC2086 # the verb is two words
+            run "$BERTH" $verb -o $format
+            [ "$status" -eq 0 ]
+            [ -n "$output" ]
+        done
+        # shellcheck disable=SC2086
+        "$BERTH" $verb -o json | jq -e '.items and .revision' >/dev/null
+    done
+}
+
+@test "events are watched from a revision on, dense and in order" {
+    from=$("$BERTH" ps -o json | jq .revision)
+    id=$("$BERTH" submit -o id --runtime process -- /bin/true)
+    "$BERTH" wait "$id" --timeout 60s
+    timeout 20 sh -c "'$BERTH' event watch --from $from -o jsonl | head -5" >"$BATS_TEST_TMPDIR/events"
+    jq -s --argjson from "$from" 'map(.rev) == [range($from + 1; $from + 6)]' "$BATS_TEST_TMPDIR/events" | grep -qx true
+    grep -q job.submitted "$BATS_TEST_TMPDIR/events"
+}
+
+@test "unknown keys and values are refused with pointer, line and what was meant" {
+    printf 'name: bad\nruntime: process\ncommand: [/bin/true]\nreplica: 3\n' >"$BATS_TEST_TMPDIR/bad.yaml"
+    run "$BERTH" submit "$BATS_TEST_TMPDIR/bad.yaml"
+    [ "$status" -eq 2 ]
+    [[ $output == *replicas* ]]
+    [[ $output == *4* ]]
+    printf 'name: bad\nruntime: process\ncommand: [/bin/true]\ngpu: 1\n' >"$BATS_TEST_TMPDIR/bad.yaml"
+    run "$BERTH" submit "$BATS_TEST_TMPDIR/bad.yaml"
+    [ "$status" -eq 2 ]
+    [[ $output == *later* ]]
+}
