@@ -133,6 +133,8 @@ bool job_is_open(struct session *s, struct job *job, struct why *why)
         why->code = kept->withheld;
     } else if (kept->stopping) {
         why->code = WAIT_HELD;
+    } else if (s->setup->is_beam) {
+        return true; /* its jobs need no queue */
     } else if (!job->queue || !job->queue->kept) {
         why->code = WAIT_QUEUE_UNKNOWN;
         why->blocker = job->queue ? job->queue->name : NULL;
@@ -141,6 +143,16 @@ bool job_is_open(struct session *s, struct job *job, struct why *why)
         why->blocker = job->queue->name;
     }
     return !why->code;
+}
+
+bool reservation_holds(struct session *s, const struct berth_reservation *r)
+{
+    int64_t ttl = s->policy->reservation_ttl_ms, until = r->until_ms ? r->until_ms : BERTH_NEVER;
+
+    if (r->made_at_ms && ttl != BERTH_NEVER && r->made_at_ms + ttl < until)
+        until = r->made_at_ms + ttl;
+    session_wake_at(s, until == BERTH_NEVER ? until : until + 1);
+    return s->in.now_ms <= until;
 }
 
 bool task_is_due(struct session *s, const struct task *task)

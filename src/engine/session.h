@@ -102,6 +102,8 @@ bool job_is_open(struct session *s, struct job *job, struct why *why);
 struct victims tasks_pending(struct session *s, const struct job *job, bool best_effort);
 /** Lists a job's pending tasks into its seat, once. */
 void seat_list(struct session *s, struct job *job);
+/** Whether a reservation still holds room: its end and its age. */
+bool reservation_holds(struct session *s, const struct berth_reservation *reservation);
 /** Whether a pending task may be placed now: its back-off is over. */
 bool task_is_due(struct session *s, const struct task *task);
 
@@ -138,6 +140,11 @@ void answer_admit(struct session *s, const struct job *job);
 void answer_unadmit(struct session *s, const struct job *job, enum wait_code code);
 void answer_fail(struct session *s, const struct job *job, enum wait_code code,
                  const char *resource);
+/** Room on a machine that is on its way. */
+void answer_reserve(struct session *s, const struct task *task, const struct node *node);
+/** A machine, and the tasks for which room on it is reserved. */
+void answer_order(struct session *s, const char *key, const char *pool, const int64_t *shape,
+                  struct task *const *tasks, size_t n);
 void answer_memo(struct session *s, const char *name, const void *data, size_t size);
 void answer_ops(struct session *s, const struct op *ops, size_t n, const struct job *job);
 /** Why the tasks of a class wait; lives in the answer. */
