@@ -351,6 +351,7 @@ static void on_request(struct http_request *request, void *arg)
     json_t *body;
     size_t n;
 
+    fake->n_requests++;
     if (fake->is_mute) {
         lose(request);
     } else if (fake->refuse_busy > 0 && fake->refuse_busy--) {

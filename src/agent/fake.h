@@ -42,7 +42,7 @@ struct fake {
     int64_t generation;
     const char *incarnation;
     int64_t ttl_ms, beat_ms;
-    int n_registers, n_beats, n_leaves, n_ack_messages, n_report_messages;
+    int n_requests, n_registers, n_beats, n_leaves, n_ack_messages, n_report_messages;
     struct str held; /* the attempts of the last registration, comma behind each */
     struct str info; /* its whole body */
     struct fake_attempt attempts[FAKE_ATTEMPTS_MAX];

@@ -559,3 +559,55 @@ TEST(many_at_once_all_end)
     CHECK(fake.n_ack_messages < 200);
     end();
 }
+
+static int n_requests_wanted;
+
+static bool enough_requests(struct fake *f)
+{
+    return f->n_requests >= n_requests_wanted || fake_all_ended(f);
+}
+
+static size_t size_of(const char *dir, const char *file)
+{
+    CLEANUP(freep) char *path = text_format("%s/%s", dir, file);
+    CLEANUP(str_fini) struct str text = { 0 };
+    struct err err = { 0 };
+
+    return file_read(AT_FDCWD, path, 4096, &text, &err) < 0 ? 0 : text.len;
+}
+
+/* Whatever the agent was doing when it was killed: each attempt ends once, and ran at most once. */
+TEST(killed_at_random_nothing_is_lost_or_run_twice)
+{
+    uint64_t seed = test_seed();
+
+    begin();
+    for (int i = 0; i < 50; i++) {
+        char name[64], spec[256];
+        snprintf(name, sizeof(name), "j-1/task.%d#1", i);
+        snprintf(spec, sizeof(spec), SHELL("echo >> %s/ran-%d; sleep 0.%d"), fake.dir, i, i % 10);
+        fake_add(&fake, name, spec);
+    }
+    for (int round = 0; round < 8; round++) {
+        fake_spawn(&fake, NULL);
+        n_requests_wanted = fake.n_requests + 2 + (int)(test_random(&seed) % 20);
+        fake_wait(&fake, enough_requests, "some requests");
+        fake_finish(&fake, SIGKILL);
+    }
+    fake.n_registers = 0;
+    fake_spawn(&fake, NULL);
+    fake_wait(&fake, fake_is_registered, "the last agent");
+    fake_wait(&fake, fake_all_ended, "all ends");
+    for (int i = 0; i < 50; i++) {
+        const struct fake_attempt *attempt = &fake.attempts[i];
+        CLEANUP(freep) char *file = text_format("ran-%d", i);
+        size_t n_runs = size_of(fake.dir, file);
+
+        CHECK_EQ(attempt->n_ends, 1);
+        CHECK_EQ(attempt->n_acks, 1);
+        CHECK(n_runs <= 1);
+        CHECK(attempt->cause == CAUSE_COMPLETED ? n_runs == 1
+                                                : attempt->cause == CAUSE_START_FAILED);
+    }
+    end();
+}

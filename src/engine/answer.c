@@ -156,6 +156,49 @@ void answer_fail(struct session *s, const struct job *job, enum wait_code code,
     group->resource = resource ? arena_text(s->out, resource) : NULL;
 }
 
+/* A part that reserves, without an op behind it. */
+static struct berth_part *reserve_part(struct session *s, const struct task *task, const char *node,
+                                       struct berth_part *part)
+{
+    *part = (struct berth_part){ .kind = BERTH_PART_RESERVE,
+                                 .task = task_refer(s, task, NULL, task->attempt + 1),
+                                 .node = arena_text(s->out, node),
+                                 .holds = task_shows(s, task) };
+    s->n_reserved++;
+    return part;
+}
+
+void answer_reserve(struct session *s, const struct task *task, const struct node *node)
+{
+    struct berth_group *group = group_add(s, BERTH_GROUP_RESERVE, task->group->job);
+
+    group->parts = reserve_part(s, task, node->id, ARENA_NEW0(s->out, struct berth_part));
+    group->n_parts = 1;
+    group->until_ms = s->policy->reservation_ttl_ms == BERTH_NEVER
+                          ? 0
+                          : s->in.now_ms + s->policy->reservation_ttl_ms;
+}
+
+void answer_order(struct session *s, const char *key, const char *pool, const int64_t *shape,
+                  struct task *const *tasks, size_t n)
+{
+    struct berth_part *parts = ARENA_NEW0_N(s->out, struct berth_part, n + 1);
+    struct berth_group *group;
+    struct asks asks = { 0 };
+
+    for (uint32_t d = 0; d < s->model->dims.n; d++)
+        asks_add(s->model, &asks, d, shape[d]);
+    for (size_t i = 0; i < n; i++)
+        reserve_part(s, tasks[i], key, &parts[i]);
+    group = group_add(s, BERTH_GROUP_ORDER, n ? tasks[0]->group->job : NULL);
+    group->name = arena_text(s->out, key);
+    group->pool = arena_text(s->out, pool);
+    group->shape = asks_show(s->model, s->out, &asks);
+    group->parts = parts;
+    group->n_parts = n;
+    asks_fini(&asks);
+}
+
 void answer_memo(struct session *s, const char *name, const void *data, size_t size)
 {
     struct berth_group *group = group_add(s, BERTH_GROUP_MEMO, NULL);

@@ -49,6 +49,12 @@ uint32_t dim_of(struct model *model, const char *name)
     return dim->id;
 }
 
+void dims_of(struct model *model, const struct berth_amounts *amounts)
+{
+    for (size_t i = 0; i < amounts->n; i++)
+        dim_of(model, amounts->at[i].name);
+}
+
 bool dim_before(const struct model *model, uint32_t a, uint32_t b)
 {
     if (a < DIM_OTHER || b < DIM_OTHER)

@@ -100,6 +100,17 @@ enum wait_code fit_predicate(struct session *s, const struct kind *kind, const s
     return code;
 }
 
+bool fit_is_resolvable(struct session *s, const struct kind *kind, const struct node *node)
+{
+    enum wait_code code;
+
+    if (fixed_of(s, (struct kind *)kind, node))
+        return false;
+    code = fit_predicate(s, kind, node);
+    return !code || code == WAIT_AFFINITY || code == WAIT_PORT_TAKEN || code == WAIT_PLUGIN ||
+           code == WAIT_CLAIM_ABSENT;
+}
+
 static fail_t room_of(const struct session *s, const struct kind *kind, const struct node *node,
                       enum room *room)
 {

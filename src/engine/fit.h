@@ -42,6 +42,8 @@ void fit_scores(struct session *s, const struct task *task, struct node *const *
 
 /** What plugins and the model say of a node, room aside. */
 enum wait_code fit_predicate(struct session *s, const struct kind *kind, const struct node *node);
+/** Whether what a node fails could end by others leaving it. */
+bool fit_is_resolvable(struct session *s, const struct kind *kind, const struct node *node);
 /** The first check that a node fails. */
 fail_t fit_fail(struct session *s, const struct kind *kind, const struct node *node,
                 enum room *room);
@@ -56,7 +58,7 @@ struct fit_counts {
 };
 void fit_count(struct session *s, struct kind *kind, struct arena *arena, struct fit_counts *out);
 
-/** Whether a task of the kind was refused by all nodes and no node was touched since. */
+/** Drops what is kept for a class. */
 void fit_free(struct model *model, struct kind *kind);
 
 #endif

@@ -105,11 +105,12 @@ struct plugin {
     bool (*allocatable)(struct session *s, struct plugin_use *use, const struct queue *queue,
                         const struct kind *kind, struct why *why);
 
-    /** Scores of domains for a job, and which domains to try in which order. */
-    double (*domain_score)(struct session *s, struct plugin_use *use, const struct sub_job *sub,
-                           const struct domain *domain);
+    /** Adds to the scores of domains in which a sub-job's tasks would fit. */
+    void (*domain_scores)(struct session *s, struct plugin_use *use, const struct sub_job *sub,
+                          struct domain *const *domains, size_t n, double *scores);
+    /** Which domains beneath top to try, in which order; false: the plugin has no say. */
     bool (*gradients)(struct session *s, struct plugin_use *use, const struct sub_job *sub,
-                      const struct domain *top, struct domain_list *out);
+                      struct domain *top, struct domain_list *out);
 
     /** What a queue deserves, by dimension; NULL if the plugin has no say. */
     const wide *(*deserved)(struct session *s, struct plugin_use *use, const struct queue *queue);
@@ -153,7 +154,7 @@ enum hooked_what {
     HOOKED_OVERUSED,
     HOOKED_PREEMPTIVE,
     HOOKED_ALLOCATABLE,
-    HOOKED_DOMAIN_SCORE,
+    HOOKED_DOMAIN_SCORES,
     HOOKED_GRADIENTS,
     HOOKED_DESERVED,
     HOOKED_ON_ALLOCATE,

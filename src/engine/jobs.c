@@ -421,6 +421,7 @@ static void job_build(struct model *model, struct job *job, struct berth_job *ke
     struct task *task;
 
     job->kept = kept;
+    dims_of(model, &kept->min_resources);
     job->priority = job_priority(model, kept);
     job->min_available = least(kept);
     job->n_groups = kept->n_groups;

@@ -336,8 +336,12 @@ void queue_put(struct model *model, const char *name, struct berth_queue *kept)
         queue_leave(model, queue);
     free((void *)queue->kept);
     queue->kept = kept;
-    if (kept)
+    if (kept) {
+        dims_of(model, &kept->capability);
+        dims_of(model, &kept->deserved);
+        dims_of(model, &kept->guarantee);
         queue_enter(model, queue);
+    }
     model_turn(model); /* checks of nodes may go by the queue */
     queue_tidy(model, queue);
 }

@@ -99,7 +99,7 @@ struct task {
     uint32_t slot; /* its place in node->tasks */
     uint8_t state; /* enum berth_task_state */
     bool is_told;
-    bool evicted; /* in this session: it is promised room that an eviction makes */
+    bool evicted; /* in this session; of a promised one: an eviction makes its room */
     uint32_t attempt, tries, evictions;
     uint64_t version;
     int64_t started_at_ms, checkpoint_at_ms, limit_at_ms, not_before_ms;
@@ -193,6 +193,8 @@ void model_fini(struct model *model);
 
 /** The dimension of a name, made if it is new. */
 uint32_t dim_of(struct model *model, const char *name);
+/** Makes the dimensions of all names. */
+void dims_of(struct model *model, const struct berth_amounts *amounts);
 /** The dimension of a name, or NOWHERE. */
 uint32_t dim_find(const struct model *model, const char *name);
 /** Whether dimension a comes before b in what is shown: pods, cpu, memory, then by name. */

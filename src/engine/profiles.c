@@ -73,6 +73,15 @@ static const struct berth_tier bench_tiers[] = {
     TIER({ .name = "predicates" }, { .name = "nodeorder" }),
 };
 
+static const struct berth_tier beam_tiers[] = {
+    TIER({ .name = "pools" }),
+};
+static const struct berth_value beam_policy = { OBJECT(
+    TEXT("search", "exact"), TEXT("tie", "pack"), TEXT("jobTie", "created"),
+    TEXT("reservationTtl", "180s"), TEXT("heartbeatTimeout", "60s"), TEXT("anyGpu", "pool"),
+    WHOLE("provisionAttempts", 3), REAL("memoryHeadroom", 1.25), FLAG("failover", true),
+    TEXT("protectAfter", "never"), TEXT("inqueueTimeout", "never"), TEXT("gangTimeout", "never")) };
+
 static const struct berth_config profiles[] = {
     { .profile = "berth",
       .actions = WORDS("enqueue", "allocate", "backfill"),
@@ -84,6 +93,11 @@ static const struct berth_config profiles[] = {
       .tiers = volcano_tiers,
       .n_tiers = COUNT_OF(volcano_tiers),
       .policy = &volcano_policy },
+    { .profile = "beam",
+      .actions = WORDS("serverless"),
+      .tiers = beam_tiers,
+      .n_tiers = COUNT_OF(beam_tiers),
+      .policy = &beam_policy },
     { .profile = "bench",
       .actions = WORDS("allocate"),
       .tiers = bench_tiers,

@@ -133,6 +133,8 @@ bool job_is_open(struct session *s, struct job *job, struct why *why)
         why->code = kept->withheld;
     } else if (kept->stopping) {
         why->code = WAIT_HELD;
+    } else if (s->setup->is_beam) {
+        return true; /* its jobs need no queue */
     } else if (!job->queue || !job->queue->kept) {
         why->code = WAIT_QUEUE_UNKNOWN;
         why->blocker = job->queue ? job->queue->name : NULL;
@@ -141,6 +143,16 @@ bool job_is_open(struct session *s, struct job *job, struct why *why)
         why->blocker = job->queue->name;
     }
     return !why->code;
+}
+
+bool reservation_holds(struct session *s, const struct berth_reservation *r)
+{
+    int64_t ttl = s->policy->reservation_ttl_ms, until = r->until_ms ? r->until_ms : BERTH_NEVER;
+
+    if (r->made_at_ms && ttl != BERTH_NEVER && r->made_at_ms + ttl < until)
+        until = r->made_at_ms + ttl;
+    session_wake_at(s, until == BERTH_NEVER ? until : until + 1);
+    return s->in.now_ms <= until;
 }
 
 bool task_is_due(struct session *s, const struct task *task)
@@ -156,32 +168,38 @@ static int by_order(const void *a, const void *b, void *s)
     return task_cmp(s, *(struct task *const *)a, *(struct task *const *)b);
 }
 
-void seat_list(struct session *s, struct job *job)
+struct victims tasks_pending(struct session *s, const struct job *job, bool best_effort)
 {
-    struct seat *seat = seat_of(s, job);
+    struct victims list = { ARENA_NEW0_N(&s->arena, struct task *, job->n[BERTH_TASK_PENDING] + 1),
+                            0 };
     bool sorted = true;
 
-    if (seat->is_listed)
-        return;
-    seat->is_listed = true;
-    if (!job->n[BERTH_TASK_PENDING])
-        return;
-    seat->failed = ARENA_NEW0_N(&s->arena, bool, job->n_groups + 1);
-    seat->tasks = ARENA_NEW0_N(&s->arena, struct task *, job->n[BERTH_TASK_PENDING] + 1);
     for (size_t g = 0; g < job->n_groups; g++) {
         const struct group *group = &job->groups[g];
-        if (group->kind->best_effort || !group->n[BERTH_TASK_PENDING])
+        if ((group->kind->best_effort && !best_effort) || !group->n[BERTH_TASK_PENDING])
             continue;
         for (uint32_t i = 0; i < group->spec->replicas; i++) {
             struct task *task = &group->tasks[i];
             if (task->state != BERTH_TASK_PENDING || !task_is_due(s, task))
                 continue;
-            sorted = sorted && (!seat->n || task_cmp(s, seat->tasks[seat->n - 1], task) < 0);
-            seat->tasks[seat->n++] = task;
+            sorted = sorted && (!list.n || task_cmp(s, list.at[list.n - 1], task) < 0);
+            list.at[list.n++] = task;
         }
     }
     if (!sorted)
-        qsort_r(seat->tasks, seat->n, sizeof(*seat->tasks), by_order, s);
+        qsort_r(list.at, list.n, sizeof(*list.at), by_order, s);
+    return list;
+}
+
+void seat_list(struct session *s, struct job *job)
+{
+    struct seat *seat = seat_of(s, job);
+
+    if (seat->is_listed)
+        return;
+    seat->is_listed = true;
+    seat->failed = ARENA_NEW0_N(&s->arena, bool, job->n_groups + 1);
+    seat->list = tasks_pending(s, job, false);
 }
 
 /* --- Gangs */

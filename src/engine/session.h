@@ -33,8 +33,8 @@ struct op {
 
 /* What a session knows about a job: hangs on job->seat. */
 struct seat {
-    struct task **tasks; /* pending ones in task order, those that ask for nothing left out */
-    size_t n, next;      /* next is the first that was not tried */
+    struct victims list; /* pending tasks in task order, without those that ask for nothing */
+    size_t next;         /* next is the first that was not tried */
     bool is_listed;
     bool is_pending;         /* not admitted */
     bool was_admitted;       /* by this session, which has not said so yet */
@@ -68,6 +68,7 @@ struct session {
     int64_t wake_at_ms;
     uint64_t n_placed, n_evicted, n_reserved, n_steps;
     bool limited;
+    bool is_dry_run; /* victims are taken away only to see what would happen */
     uint32_t cursor; /* sampling search */
     bool cursor_changed;
     wide *total; /* what queues share, by dimension */
@@ -97,8 +98,12 @@ struct queue_seat *queue_seat_of(struct session *s, struct queue *queue);
  * alone would change that.
  */
 bool job_is_open(struct session *s, struct job *job, struct why *why);
+/** A job's pending tasks that are due, in task order; in the session's arena. */
+struct victims tasks_pending(struct session *s, const struct job *job, bool best_effort);
 /** Lists a job's pending tasks into its seat, once. */
 void seat_list(struct session *s, struct job *job);
+/** Whether a reservation still holds room: its end and its age. */
+bool reservation_holds(struct session *s, const struct berth_reservation *reservation);
 /** Whether a pending task may be placed now: its back-off is over. */
 bool task_is_due(struct session *s, const struct task *task);
 
@@ -135,6 +140,11 @@ void answer_admit(struct session *s, const struct job *job);
 void answer_unadmit(struct session *s, const struct job *job, enum wait_code code);
 void answer_fail(struct session *s, const struct job *job, enum wait_code code,
                  const char *resource);
+/** Room on a machine that is on its way. */
+void answer_reserve(struct session *s, const struct task *task, const struct node *node);
+/** A machine, and the tasks for which room on it is reserved. */
+void answer_order(struct session *s, const char *key, const char *pool, const int64_t *shape,
+                  struct task *const *tasks, size_t n);
 void answer_memo(struct session *s, const char *name, const void *data, size_t size);
 void answer_ops(struct session *s, const struct op *ops, size_t n, const struct job *job);
 /** Why the tasks of a class wait; lives in the answer. */

@@ -155,24 +155,6 @@ static int setup_tiers(struct setup *setup, const struct berth_tier *tiers, size
     return 0;
 }
 
-/* drf's hierarchy and proportion would both divide the cluster among queues. */
-static int setup_check(const struct setup *setup, struct err *err)
-{
-    for (size_t i = 0; i < setup->n_uses; i++) {
-        const struct plugin_use *a = &setup->uses[i];
-        if (!text_eq(a->plugin->name, "drf") ||
-            !(a->enabled & BERTH_HOOK_BIT(BERTH_HOOK_HIERARCHY)))
-            continue;
-        for (size_t k = 0; k < setup->n_uses; k++)
-            if (setup->uses[k].tier == a->tier &&
-                text_eq(setup->uses[k].plugin->name, "proportion"))
-                return err_set(err, -EINVAL,
-                               "/tiers/%zu: drf with hierarchy and proportion in one tier",
-                               a->tier);
-    }
-    return 0;
-}
-
 int setup_new(const struct berth_config *given, struct setup **out, struct err *err)
 {
     struct setup *setup = NEW0(struct setup);
@@ -206,8 +188,6 @@ int setup_new(const struct berth_config *given, struct setup **out, struct err *
         r = setup_tiers(setup, own ? config->tiers : profile->tiers,
                         own ? config->n_tiers : profile->n_tiers, err);
     }
-    if (r == 0)
-        r = setup_check(setup, err);
     if (r < 0) {
         setup_free(setup);
         return r;

@@ -70,6 +70,7 @@ void statement_evict(struct statement *stmt, struct task *task, const char *reas
                      .reason = reason };
 
     change(stmt->s, &op, BERTH_TASK_RELEASING, task->node);
+    task->evicted = true;
     tell(stmt->s, HOOKED_ON_DEALLOCATE, task);
 }
 

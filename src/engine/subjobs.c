@@ -43,7 +43,7 @@ static void sub_init(struct session *s, struct sub_job *sub, const struct job *j
     char first[32];
     size_t n = strcspn(values ? values : "", "-");
 
-    *sub = (struct sub_job){ .job = (struct job *)job, .is_grouped = true, .spec = spec };
+    *sub = (struct sub_job){ .job = (struct job *)job, .spec = spec };
     sub->id =
         spec ? arena_format(&s->arena, "%s/%s-%s", job->id, spec->name ? spec->name : "", values)
              : job->id;
@@ -88,9 +88,6 @@ struct sub_job *sub_jobs_of(struct session *s, const struct job *job, size_t *n)
 {
     struct seat *seat = seat_of(s, (struct job *)job);
 
-    *n = 0;
-    if (!job->kept->n_sub_groups)
-        return NULL;
     if (!seat->subs) {
         seat->subs = ARENA_NEW0_N(&s->arena, struct sub_job, job->n_groups + 1);
         for (size_t g = 0; g < job->n_groups; g++) {
@@ -100,6 +97,13 @@ struct sub_job *sub_jobs_of(struct session *s, const struct job *job, size_t *n)
                 sub->priority = group->spec->priority;
             for (uint32_t i = 0; i < group->spec->replicas; i++)
                 sub->tasks[sub->n_tasks++] = &group->tasks[i];
+        }
+        for (size_t i = 0; i < seat->n_subs; i++) {
+            struct sub_job *sub = &seat->subs[i];
+            sub->is_grouped = job->kept->n_sub_groups;
+            if (!sub->is_grouped)
+                sub->min_available = job->min_available;
+            sub->domain = domain_of_tasks(s, sub->tasks, sub->n_tasks);
         }
     }
     *n = seat->n_subs;
@@ -125,7 +129,7 @@ static bool subs_hold(struct session *s, const struct job *job, int what)
     size_t n;
     const struct sub_job *subs = sub_jobs_of(s, job, &n);
 
-    for (size_t g = 0; n && g < job->kept->n_sub_groups; g++) {
+    for (size_t g = 0; g < job->kept->n_sub_groups; g++) {
         const struct berth_sub_group *spec = &job->kept->sub_groups[g];
         uint32_t count = 0;
         for (size_t i = 0; spec->min_jobs && i < n; i++)

@@ -110,6 +110,19 @@ TEST(a_key_gives_the_first_answer_again)
     close_world(&w);
 }
 
+TEST(a_key_without_a_digest_is_held_against_the_spec)
+{
+    struct world w = { 0 };
+    uint64_t first, again;
+    bool is_replay;
+
+    open_world(&w);
+    CHECK_EQ(submit_key(&w, "lab", "k1", NULL, &first, &is_replay), PROBLEM_NONE);
+    CHECK_EQ(submit_key(&w, "lab", "k1", NULL, &again, &is_replay), PROBLEM_NONE);
+    CHECK(is_replay && again == first);
+    close_world(&w);
+}
+
 static int n_done;
 
 static void count_done(struct op *op, void *arg)

@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "engine/actions.h"
 #include "engine/fit.h"
+#include "engine/topology.h"
 
 bool job_is_admitted(struct session *s, struct job *job)
 {
@@ -108,8 +109,8 @@ struct statement allocate_tasks(struct session *s, struct job *job, bool *done)
     struct seat *seat = seat_of(s, job);
 
     *done = false;
-    while (seat->next < seat->n) {
-        struct task *task = seat->tasks[seat->next++];
+    while (seat->next < seat->list.n) {
+        struct task *task = seat->list.at[seat->next++];
         struct choice choice;
         if (task->state != BERTH_TASK_PENDING ||
             !queue_may_allocate(s, job->queue, task->group->kind, &seat->why) ||
@@ -145,11 +146,16 @@ static void visit(struct session *s, struct rounds *rounds, struct job *job)
 
     seat->was_tried = true;
     seat->why.code = WAIT_NONE;
+    if (job_has_topology(s, job)) {
+        if (allocate_topology(s, job))
+            rounds_return_job(rounds, job);
+        return;
+    }
     stmt = allocate_tasks(s, job, &done);
     if (!done || !job_is_ready(s, job))
         return; /* what is only promised keeps its place until the session ends */
     statement_commit(&stmt, job);
-    if (seat->next < seat->n)
+    if (seat->next < seat->list.n)
         rounds_return_job(rounds, job);
 }
 
@@ -183,7 +189,7 @@ static void run(struct session *s, const struct berth_value *arguments)
             continue;
         seat_list(s, job);
         seat_of(s, job)->next = 0;
-        if (seat_of(s, job)->n)
+        if (seat_of(s, job)->list.n)
             rounds_add_job(&rounds, job);
     }
     while (!session_is_spent(s) && (queue = rounds_queue(&rounds))) {

@@ -8,11 +8,12 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "engine/claims.h"
 #include "engine/match.h"
 #include "engine/plugins.h"
 
 struct arguments {
-    bool node_affinity, node_ports, taint_toleration, pod_affinity;
+    bool node_affinity, node_ports, taint_toleration, pod_affinity, claims;
     bool ignored;
 };
 
@@ -25,7 +26,7 @@ static const struct argument known[] = {
     { "predicate.VolumeZoneEnable", ARG_BOOL, offsetof(struct arguments, ignored) },
     { "predicate.PodTopologySpreadEnable", ARG_BOOL, offsetof(struct arguments, ignored) },
     { "predicate.VolumeBindingEnable", ARG_BOOL, offsetof(struct arguments, ignored) },
-    { "predicate.DynamicResourceAllocationEnable", ARG_BOOL, offsetof(struct arguments, ignored) },
+    { "predicate.DynamicResourceAllocationEnable", ARG_BOOL, offsetof(struct arguments, claims) },
     { "predicate.CacheEnable", ARG_BOOL, offsetof(struct arguments, ignored) },
 };
 
@@ -34,7 +35,7 @@ static int configure(const struct berth_value *arguments, struct arena *arena, v
 {
     struct arguments *a = ARENA_NEW0(arena, struct arguments);
 
-    *a = (struct arguments){ true, true, true, true, false };
+    *a = (struct arguments){ true, true, true, true, true, false };
     *out = a;
     return arguments_read(arguments, known, COUNT_OF(known), NULL, a, err);
 }
@@ -114,21 +115,27 @@ static bool uses_port(const struct task *task, uint16_t port)
     return false;
 }
 
-static bool port_is_taken(const struct berth_task_group *spec, const struct node *node)
+/*
+ * Evicted in this session: what is decided now reckons without it. In profile `volcano` a dry
+ * run's removals are seen only by plugins one of these two hooks of which is on.
+ */
+static bool is_leaving(const struct session *s, const struct plugin_use *use,
+                       const struct task *task)
 {
-    for (size_t i = 0; i < spec->n_host_ports; i++)
-        VEC_EACH (task, &node->tasks)
-            if ((*task)->state != BERTH_TASK_RELEASING && uses_port(*task, spec->host_ports[i]))
-                return true;
-    return false;
+    const uint32_t seen =
+        BERTH_HOOK_BIT(BERTH_HOOK_PREEMPTABLE) | BERTH_HOOK_BIT(BERTH_HOOK_ALLOCATABLE);
+
+    if (s->is_dry_run && s->setup->is_reference && !(use->enabled & seen))
+        return false;
+    return task->state == BERTH_TASK_RELEASING && task->evicted;
 }
 
-/* A port that is being freed is not free yet. */
-static bool port_is_busy(const struct berth_task_group *spec, const struct node *node)
+static bool port_is_taken(const struct session *s, const struct plugin_use *use,
+                          const struct berth_task_group *spec, const struct node *node)
 {
     for (size_t i = 0; i < spec->n_host_ports; i++)
         VEC_EACH (task, &node->tasks)
-            if (uses_port(*task, spec->host_ports[i]))
+            if (!is_leaving(s, use, *task) && uses_port(*task, spec->host_ports[i]))
                 return true;
     return false;
 }
@@ -161,8 +168,9 @@ static bool same_topology(const struct berth_pod_term *term, const struct node *
 }
 
 /* Whether a task that the term means stands in the node's part of the cluster. */
-static bool company_is_there(struct session *s, const struct berth_pod_term *term,
-                             const struct kind *owner, const struct node *node, bool *anywhere)
+static bool company_is_there(struct session *s, const struct plugin_use *use,
+                             const struct berth_pod_term *term, const struct kind *owner,
+                             const struct node *node, bool *anywhere)
 {
     NODE_EACH(other, s->model)
     {
@@ -170,8 +178,7 @@ static bool company_is_there(struct session *s, const struct berth_pod_term *ter
         if (!here && *anywhere)
             continue;
         VEC_EACH (task, &other->tasks) {
-            if ((*task)->state == BERTH_TASK_RELEASING ||
-                !term_means(term, owner, (*task)->group->kind))
+            if (is_leaving(s, use, *task) || !term_means(term, owner, (*task)->group->kind))
                 continue;
             *anywhere = true;
             if (here)
@@ -181,14 +188,15 @@ static bool company_is_there(struct session *s, const struct berth_pod_term *ter
     return false;
 }
 
-static bool required_hold(struct session *s, const struct kind *kind, const struct node *node)
+static bool required_hold(struct session *s, const struct plugin_use *use, const struct kind *kind,
+                          const struct node *node)
 {
     const struct berth_affinity *a = kind->spec->affinity;
 
     for (size_t i = 0; a && i < a->n_pod_required; i++) {
         const struct berth_pod_term *term = &a->pod_required[i];
         bool anywhere = false;
-        if (company_is_there(s, term, kind, node, &anywhere))
+        if (company_is_there(s, use, term, kind, node, &anywhere))
             continue;
         /* The first of its sort may start the company where the topology exists. */
         if (anywhere || !term_means(term, kind, kind) || !same_topology(term, node, node))
@@ -196,21 +204,22 @@ static bool required_hold(struct session *s, const struct kind *kind, const stru
     }
     for (size_t i = 0; a && i < a->n_anti_required; i++) {
         bool anywhere = false;
-        if (company_is_there(s, &a->anti_required[i], kind, node, &anywhere))
+        if (company_is_there(s, use, &a->anti_required[i], kind, node, &anywhere))
             return false;
     }
     return true;
 }
 
 /* Those that are there may not want this one near. */
-static bool others_bear_it(struct session *s, const struct kind *kind, const struct node *node)
+static bool others_bear_it(struct session *s, const struct plugin_use *use, const struct kind *kind,
+                           const struct node *node)
 {
     NODE_EACH(other, s->model)
     {
         VEC_EACH (task, &other->tasks) {
             const struct kind *there = (*task)->group->kind;
             const struct berth_affinity *a = there->spec->affinity;
-            if (!a || (*task)->state == BERTH_TASK_RELEASING)
+            if (!a || is_leaving(s, use, *task))
                 continue;
             for (size_t i = 0; i < a->n_anti_required; i++)
                 if (term_means(&a->anti_required[i], there, kind) &&
@@ -235,6 +244,29 @@ static bool is_local(struct session *s, struct plugin_use *use, const struct kin
     return !a->pod_affinity || !has_company(s, kind);
 }
 
+/* Whether the node has the devices that its tasks' claims and these stand for. */
+static bool claims_hold(struct session *s, const struct plugin_use *use, const struct kind *kind,
+                        const struct node *node)
+{
+    CLEANUP(claims_fini) struct claims claims = { 0 };
+    const struct berth_amounts *has = &node->kept->device_classes;
+    int64_t met = 0;
+
+    VEC_EACH (task, &node->tasks)
+        if (!is_leaving(s, use, *task))
+            claims_add(s, &claims, (*task)->group->kind);
+    claims_add(s, &claims, kind);
+    for (size_t i = 0; i < has->n; i++) {
+        int64_t n = claims_count(&claims, has->at[i].name);
+        if (n > has->at[i].value)
+            return false;
+        met += n;
+    }
+    for (size_t i = 0; i < claims.list.n; i++)
+        met -= claims.list.at[i]->count;
+    return met == 0 && !claims.has_unknown; /* each claim is of a class that the node has */
+}
+
 static enum wait_code predicate(struct session *s, struct plugin_use *use, const struct kind *kind,
                                 const struct node *node)
 {
@@ -244,11 +276,12 @@ static enum wait_code predicate(struct session *s, struct plugin_use *use, const
     if (a->node_affinity && affinity && names_node(affinity) && !node_terms_hold(affinity, node))
         return WAIT_AFFINITY;
     if (a->pod_affinity && has_company(s, kind) &&
-        (!required_hold(s, kind, node) || !others_bear_it(s, kind, node)))
+        (!required_hold(s, use, kind, node) || !others_bear_it(s, use, kind, node)))
         return WAIT_AFFINITY;
-    if (a->node_ports && kind->spec->n_host_ports &&
-        (s->setup->is_reference ? port_is_taken(kind->spec, node) : port_is_busy(kind->spec, node)))
+    if (a->node_ports && kind->spec->n_host_ports && port_is_taken(s, use, kind->spec, node))
         return WAIT_PORT_TAKEN;
+    if (a->claims && kind->spec->claims.n && !claims_hold(s, use, kind, node))
+        return WAIT_CLAIM_ABSENT;
     return WAIT_NONE;
 }
 

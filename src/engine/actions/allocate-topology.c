@@ -1,0 +1,227 @@
+/*
+ * Allocate, for jobs that are kept together in network domains: domains are tried without keeping
+ * anything, the closest first, and the best of those in which the job gets ready is taken.
+ */
+#include <string.h>
+
+#include "engine/actions.h"
+#include "engine/fit.h"
+#include "engine/topology.h"
+
+/* A way to place something: what to do, how good it is. */
+struct way {
+    struct saved saved;
+    struct domain *domain;
+    double score;
+};
+
+static bool may_go_on(const struct sub_job *sub)
+{
+    const struct job *job = sub->job;
+
+    if (job->min_available >= job->n_tasks || sub->min_available >= sub->n_tasks)
+        return false;
+    return true;
+}
+
+/* A sub-job's pending tasks in their order. */
+static struct victims pending_of(struct session *s, const struct sub_job *sub)
+{
+    struct victims all = tasks_pending(s, sub->job, false);
+    size_t n = 0;
+
+    for (size_t i = 0; i < all.n; i++) {
+        bool mine = false;
+        for (size_t k = 0; k < sub->n_tasks && !mine; k++)
+            mine = sub->tasks[k] == all.at[i];
+        if (mine)
+            all.at[n++] = all.at[i];
+    }
+    all.n = n;
+    return all;
+}
+
+/* Places a sub-job's tasks in a domain until it is ready. */
+static bool place_in(struct session *s, struct sub_job *sub, const struct domain *domain,
+                     struct statement *stmt)
+{
+    struct victims tasks = pending_of(s, sub);
+    struct seat *seat = seat_of(s, sub->job);
+
+    for (size_t i = 0; i < tasks.n; i++) {
+        struct task *task = tasks.at[i];
+        struct choice choice;
+        if (!queue_may_allocate(s, sub->job->queue, task->group->kind, &seat->why))
+            continue;
+        if (!fit_best_of(s, task, domain->nodes, domain->n_nodes, true, &choice)) {
+            seat->stuck = task->group->kind;
+            if (may_go_on(sub))
+                continue;
+            break;
+        }
+        if (choice.room <= ROOM_IDLE_OUTSIDE)
+            statement_allocate(stmt, task, choice.node, choice.score);
+        else
+            statement_pipeline(stmt, task, choice.node, false, choice.score);
+        if (sub_job_is_ready(s, sub))
+            break;
+    }
+    return stmt->s->log.n > stmt->mark &&
+           (sub_job_is_ready(s, sub) || sub_job_is_pipelined(s, sub));
+}
+
+static double score_of(struct session *s, const struct sub_job *sub, struct way *ways, size_t n,
+                       size_t *best)
+{
+    const struct hooked *hooked = &s->setup->hooked[HOOKED_DOMAIN_SCORES];
+    struct domain **domains = ARENA_NEW0_N(&s->arena, struct domain *, n + 1);
+    double *scores = ARENA_NEW0_N(&s->arena, double, n + 1);
+
+    for (size_t i = 0; i < n; i++)
+        domains[i] = ways[i].domain;
+    for (size_t i = 0; i < hooked->n; i++)
+        hooked->at[i]->plugin->domain_scores(s, hooked->at[i], sub, domains, n, scores);
+    *best = 0;
+    for (size_t i = 1; i < n; i++)
+        if (scores[i] > scores[*best])
+            *best = i;
+    return scores[*best];
+}
+
+/* Finds the best domain beneath top for a sub-job and places it there. */
+static bool place_sub(struct session *s, struct sub_job *sub, struct domain *top, double *score)
+{
+    struct domain_list list = gradients_of(s, sub, top);
+    struct way *ways = ARENA_NEW0_N(&s->arena, struct way, list.n + 1);
+    size_t from = 0;
+
+    for (size_t g = 0; g < list.n_groups; from = list.ends[g++]) {
+        struct statement stmt;
+        size_t n = 0, best;
+        for (size_t i = from; i < list.ends[g]; i++) {
+            stmt = statement_open(s);
+            if (place_in(s, sub, list.at[i], &stmt))
+                ways[n++] = (struct way){ statement_save(&stmt), list.at[i], 0 };
+            statement_discard(&stmt);
+        }
+        if (!n)
+            continue;
+        *score += score_of(s, sub, ways, n, &best);
+        stmt = statement_open(s);
+        if (!statement_recover(&stmt, &ways[best].saved))
+            continue;
+        sub->domain = domain_join(sub->domain, ways[best].domain);
+        return true;
+    }
+    return false;
+}
+
+/* Those that the job needs first, then by their order. */
+static void order_subs(struct session *s, const struct job *job, struct sub_job **order, size_t n)
+{
+    for (size_t i = 1; i < n; i++)
+        for (size_t k = i; k > 0 && sub_job_cmp(s, order[k], order[k - 1]) < 0; k--) {
+            struct sub_job *swap = order[k];
+            order[k] = order[k - 1];
+            order[k - 1] = swap;
+        }
+    for (size_t g = 0; g < job->kept->n_sub_groups; g++) {
+        const struct berth_sub_group *spec = &job->kept->sub_groups[g];
+        uint32_t ready = 0;
+        for (size_t i = 0; i < n; i++)
+            ready += order[i]->spec == spec && sub_job_is_ready(s, order[i]);
+        for (size_t i = 0; i < n && ready < spec->min_jobs; i++)
+            if (order[i]->spec == spec && !sub_job_is_ready(s, order[i])) {
+                order[i]->is_required = true;
+                ready++;
+            }
+    }
+    for (size_t i = 1; i < n; i++)
+        for (size_t k = i; k > 0 && order[k]->is_required && !order[k - 1]->is_required; k--) {
+            struct sub_job *swap = order[k];
+            order[k] = order[k - 1];
+            order[k - 1] = swap;
+        }
+}
+
+/* Places the sub-jobs in a domain until the job is ready; the log holds what was done. */
+static bool place_job(struct session *s, struct job *job, struct domain *domain, double *score)
+{
+    size_t n, rounds = 0;
+    struct sub_job *subs = sub_jobs_of(s, job, &n);
+    struct sub_job **order = ARENA_NEW0_N(&s->arena, struct sub_job *, n + 1);
+    bool moved = true;
+
+    for (size_t i = 0; i < n; i++)
+        order[i] = &subs[i];
+    for (size_t i = 0; i < n; i++)
+        subs[i].is_required = false;
+    order_subs(s, job, order, n);
+    /* A sub-job of which tasks are left takes another turn behind the others. */
+    while (moved && rounds++ <= job->n_tasks) {
+        moved = false;
+        for (size_t i = 0; i < n; i++) {
+            if (order[i] && !place_sub(s, order[i], domain, score))
+                order[i] = NULL;
+            else if (order[i])
+                moved = true;
+            if (moved && job_is_ready(s, job))
+                return true;
+        }
+    }
+    return job_is_ready(s, job) || job_is_pipelined(s, job);
+}
+
+static struct domain **domains_of(struct session *s, struct sub_job *subs, size_t n)
+{
+    struct domain **domains = ARENA_NEW0_N(&s->arena, struct domain *, n + 1);
+
+    for (size_t i = 0; i < n; i++)
+        domains[i] = subs[i].domain;
+    return domains;
+}
+
+bool allocate_topology(struct session *s, struct job *job)
+{
+    struct topology *t = topology_of(s);
+    size_t n, from = 0;
+    struct sub_job *subs = sub_jobs_of(s, job, &n);
+    struct sub_job whole = { .job = job, .id = job->id, .is_whole = true };
+    struct domain_list list;
+    struct way best = { 0 };
+    struct domain **best_domains = NULL;
+    struct statement stmt;
+
+    whole.tasks = ARENA_NEW0_N(&s->arena, struct task *, job->n_tasks + 1);
+    for (size_t i = 0; i < job->n_tasks; i++)
+        whole.tasks[whole.n_tasks++] = &job->tasks[i];
+    whole.domain = domain_of_tasks(s, whole.tasks, whole.n_tasks);
+    list = gradients_of(s, &whole, &t->at[0]);
+    for (size_t g = 0; g < list.n_groups && !best.domain; from = list.ends[g++]) {
+        for (size_t i = from; i < list.ends[g]; i++) {
+            struct domain **before = domains_of(s, subs, n);
+            struct way way = { .domain = list.at[i] };
+            stmt = statement_open(s);
+            if (place_job(s, job, list.at[i], &way.score) && s->log.n > stmt.mark &&
+                (!best.domain || way.score > best.score)) {
+                way.saved = statement_save(&stmt);
+                best = way;
+                best_domains = domains_of(s, subs, n);
+            }
+            statement_discard(&stmt);
+            for (size_t k = 0; k < n; k++)
+                subs[k].domain = before[k];
+        }
+    }
+    stmt = statement_open(s);
+    if (!best.domain || !statement_recover(&stmt, &best.saved)) {
+        seat_of(s, job)->why.code = WAIT_TOPOLOGY;
+        return false;
+    }
+    for (size_t k = 0; k < n; k++)
+        subs[k].domain = best_domains[k];
+    if (!job_is_ready(s, job))
+        return false; /* promised only: it keeps its place until the session ends */
+    statement_commit(&stmt, job);
+    return tasks_pending(s, job, false).n > 0;
+}

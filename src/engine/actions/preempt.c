@@ -1,0 +1,341 @@
+/*
+ * Preempt: a job that is short of its minimum takes room from less urgent ones of its own queue,
+ * then from its own less urgent tasks. What it takes is promised to it: it is being freed.
+ */
+#include <string.h>
+
+#include "engine/actions.h"
+#include "engine/fit.h"
+#include "engine/victims.h"
+
+struct arguments {
+    bool cache, dry_run;
+    int64_t workers, percent, least, most;
+};
+
+static const struct argument known[] = {
+    { "predicateErrorCacheEnable", ARG_BOOL, offsetof(struct arguments, cache) },
+    { "enableTopologyAwarePreemption", ARG_BOOL, offsetof(struct arguments, dry_run) },
+    { "topologyAwarePreemptWorkerNum", ARG_INT, offsetof(struct arguments, workers) },
+    { "minCandidateNodesPercentage", ARG_INT, offsetof(struct arguments, percent) },
+    { "minCandidateNodesAbsolute", ARG_INT, offsetof(struct arguments, least) },
+    { "maxCandidateNodesAbsolute", ARG_INT, offsetof(struct arguments, most) },
+};
+
+/* One task that looks for room. */
+struct hunt {
+    struct session *s;
+    struct task *task;
+    bool within; /* in its own job, else in others of its queue */
+    const struct arguments *args;
+};
+
+static bool may_go(const struct hunt *h, const struct task *victim)
+{
+    const struct job *mine = h->task->group->job, *theirs = victim->group->job;
+
+    if (victim->state != BERTH_TASK_BOUND && victim->state != BERTH_TASK_RUNNING)
+        return false;
+    if (h->task->group->kind->best_effort && !victim->group->kind->best_effort)
+        return false;
+    if (!task_is_preemptable(victim))
+        return false;
+    return h->within ? theirs == mine : theirs != mine && theirs->queue == mine->queue;
+}
+
+static struct victims find_victims(const struct hunt *h, const struct node *node)
+{
+    struct victims from = node_tasks(h->s, node), set;
+    size_t n = 0;
+
+    for (size_t i = 0; i < from.n; i++)
+        if (may_go(h, from.at[i]))
+            from.at[n++] = from.at[i];
+    from.n = n;
+    set = victims_agree(h->s, false, h->task, &from);
+    if (set.n)
+        victims_sort(h->s, &set, h->task->group->job);
+    return set;
+}
+
+static bool is_allowed(const struct hunt *h)
+{
+    struct why why;
+
+    return queue_may_allocate(h->s, h->task->group->job->queue, h->task->group->kind, &why);
+}
+
+static bool fits_now(const struct hunt *h, const struct node *node)
+{
+    return is_allowed(h) && fits_future(h->s, h->task, node, NULL) &&
+           !fit_predicate(h->s, h->task->group->kind, node);
+}
+
+/* Evicts from a node, one by one, until the task fits. */
+static bool take_from(const struct hunt *h, struct node *node)
+{
+    struct statement stmt = statement_open(h->s);
+    struct victims set = find_victims(h, node);
+    bool evicted = false;
+    size_t next = 0;
+
+    if (!fits_future(h->s, h->task, node, &set))
+        return false;
+    while (!fits_now(h, node) && next < set.n) {
+        evicted = evicted || !set.at[next]->group->kind->best_effort;
+        statement_evict(&stmt, set.at[next++], "preempt");
+    }
+    if (!fits_now(h, node)) {
+        statement_discard(&stmt);
+        return false;
+    }
+    statement_pipeline(&stmt, h->task, node, evicted, 0);
+    return true;
+}
+
+struct scored {
+    struct node *node;
+    double score;
+    size_t place;
+};
+
+static int by_score(const void *a, const void *b)
+{
+    const struct scored *x = a, *y = b;
+
+    if (x->score != y->score)
+        return x->score > y->score ? -1 : 1;
+    return (x->place > y->place) - (x->place < y->place);
+}
+
+/* Nodes that others' leaving could open, in the order in which they are tried. */
+static size_t list_nodes(const struct hunt *h, struct node **nodes)
+{
+    struct session *s = h->s;
+    bool outside = s->setup->shard_mode == BERTH_SHARD_SOFT;
+    size_t n = 0;
+
+    for (int part = 0; part < (outside ? 2 : 1); part++)
+        NODE_EACH(node, s->model)
+    if ((!outside || node->in_shard == (part == 0)) &&
+        fit_is_resolvable(s, h->task->group->kind, node))
+        nodes[n++] = node;
+    return n;
+}
+
+static void sort_by_score(const struct hunt *h, struct node **nodes, size_t n)
+{
+    double *scores = ARENA_NEW0_N(&h->s->arena, double, n + 1);
+    struct scored *list = ARENA_NEW0_N(&h->s->arena, struct scored, n + 1);
+
+    fit_scores(h->s, h->task, nodes, n, scores);
+    for (size_t i = 0; i < n; i++)
+        list[i] = (struct scored){ nodes[i], scores[i], i };
+    qsort(list, n, sizeof(*list), by_score);
+    for (size_t i = 0; i < n; i++)
+        nodes[i] = list[i].node;
+}
+
+/* --- The dry run: try nodes without keeping anything, then take the one that costs least */
+
+struct plan {
+    struct node *node;
+    struct victims victims; /* most urgent first */
+};
+
+/* Who must go from a node: everybody in order until it fits, then back who need not. */
+static bool try_node(const struct hunt *h, struct node *node, struct plan *out)
+{
+    struct statement stmt = statement_open(h->s);
+    struct victims set = find_victims(h, node);
+    size_t n = 0, kept = 0;
+
+    if (!set.n || !fits_future(h->s, h->task, node, &set))
+        return false;
+    while (n < set.n && !fits_now(h, node))
+        statement_evict(&stmt, set.at[n++], "preempt");
+    if (!n || !fits_now(h, node)) {
+        statement_discard(&stmt);
+        return false;
+    }
+    out->node = node;
+    out->victims.at = ARENA_NEW0_N(&h->s->arena, struct task *, n + 1);
+    for (size_t i = n; i-- > 0;) {
+        /* Without this one: all that must go of those before it, and of those behind it. */
+        statement_discard(&stmt);
+        for (size_t k = 0; k < i; k++)
+            statement_evict(&stmt, set.at[k], "preempt");
+        for (size_t k = 0; k < kept; k++)
+            statement_evict(&stmt, out->victims.at[k], "preempt");
+        if (!fits_now(h, node))
+            out->victims.at[kept++] = set.at[i];
+    }
+    out->victims.n = kept;
+    statement_discard(&stmt);
+    return kept > 0;
+}
+
+static int64_t priority_sum(const struct victims *victims)
+{
+    int64_t sum = 0;
+
+    for (size_t i = 0; i < victims->n; i++)
+        sum += (int64_t)victims->at[i]->group->job->priority + ((int64_t)1 << 31);
+    return sum;
+}
+
+/* When the longest running of the most urgent victims began. */
+static int64_t earliest_start(const struct victims *victims)
+{
+    int64_t at = BERTH_NEVER;
+
+    for (size_t i = 0; i < victims->n; i++)
+        if (victims->at[i]->group->job->priority == victims->at[0]->group->job->priority &&
+            victims->at[i]->started_at_ms < at)
+            at = victims->at[i]->started_at_ms;
+    return at;
+}
+
+static bool costs_less(const struct plan *a, const struct plan *b)
+{
+    int x = a->victims.at[0]->group->job->priority, y = b->victims.at[0]->group->job->priority;
+
+    if (x != y)
+        return x < y;
+    if (priority_sum(&a->victims) != priority_sum(&b->victims))
+        return priority_sum(&a->victims) < priority_sum(&b->victims);
+    if (a->victims.n != b->victims.n)
+        return a->victims.n < b->victims.n;
+    return earliest_start(&a->victims) > earliest_start(&b->victims);
+}
+
+static size_t wanted(const struct arguments *args, size_t n)
+{
+    int64_t want = (int64_t)n * args->percent / 100;
+
+    want = want < args->least ? args->least : want > args->most ? args->most : want;
+    return want > (int64_t)n ? n : (size_t)want;
+}
+
+static bool dry_run(const struct hunt *h, struct node **nodes, size_t n)
+{
+    struct statement stmt = statement_open(h->s);
+    size_t found = 0, want = h->s->setup->is_reference ? wanted(h->args, n) : n;
+    struct plan best = { 0 }, plan;
+
+    for (size_t i = 0; i < n && found < want; i++) {
+        bool works;
+        plan = (struct plan){ 0 };
+        h->s->is_dry_run = true;
+        works = try_node(h, nodes[i], &plan);
+        h->s->is_dry_run = false;
+        if (!works)
+            continue;
+        found++;
+        if (!best.node || costs_less(&plan, &best))
+            best = plan;
+    }
+    if (!best.node)
+        return false;
+    for (size_t i = best.victims.n; i-- > 0;)
+        statement_evict(&stmt, best.victims.at[i], "preempt");
+    statement_pipeline(&stmt, h->task, best.node, true, 0);
+    return true;
+}
+
+static bool preempt(const struct hunt *h)
+{
+    struct node **nodes = ARENA_NEW0_N(&h->s->arena, struct node *, h->s->model->nodes.n + 1);
+    size_t n;
+
+    if (h->task->group->spec->never_preempts)
+        return false;
+    n = list_nodes(h, nodes);
+    if (h->args->dry_run)
+        return dry_run(h, nodes, n);
+    sort_by_score(h, nodes, n);
+    for (size_t i = 0; i < n; i++)
+        if (take_from(h, nodes[i]))
+            return true;
+    return false;
+}
+
+/* --- Jobs */
+
+static bool is_starving(struct session *s, struct job *job)
+{
+    if (!s->setup->is_reference && s->policy->preempt_for == PREEMPT_FOR_MINIMUM &&
+        job_n_ready(job) + job->n[BERTH_TASK_PIPELINED] >= job->min_available)
+        return false;
+    return job_is_starving(s, job);
+}
+
+static void between_jobs(struct session *s, struct job *job, const struct arguments *args)
+{
+    struct statement stmt = statement_open(s);
+    struct victims tasks = tasks_pending(s, job, true);
+
+    for (size_t i = 0; i < tasks.n && is_starving(s, job); i++) {
+        struct hunt h = { s, tasks.at[i], false, args };
+        preempt(&h);
+    }
+    if (job_is_pipelined(s, job))
+        statement_commit(&stmt, job);
+    else
+        statement_discard(&stmt);
+}
+
+static void within_job(struct session *s, struct job *job, const struct arguments *args)
+{
+    struct victims tasks = tasks_pending(s, job, true);
+
+    for (size_t i = 0; i < tasks.n; i++) {
+        struct statement stmt = statement_open(s);
+        struct hunt h = { s, tasks.at[i], true, args };
+        if (!preempt(&h)) {
+            statement_discard(&stmt);
+            return;
+        }
+        statement_commit(&stmt, job);
+    }
+}
+
+static void run(struct session *s, const struct berth_value *arguments)
+{
+    struct arguments args = { true, false, 16, 10, 1, 100 };
+    VEC_OF(struct job *) arrived = { 0 };
+    struct rounds rounds;
+    struct queue *queue;
+    struct err err = { 0 };
+
+    if (arguments_read(arguments, known, COUNT_OF(known), NULL, &args, &err) < 0)
+        return; /* was checked when the configuration came */
+    rounds_init(&rounds, s);
+    JOB_EACH(job, s->model)
+    {
+        if (!job->n[BERTH_TASK_PENDING] || !job_is_admitted(s, job) || !is_starving(s, job) ||
+            job->kept->topology.mode || job->kept->n_sub_groups)
+            continue;
+        rounds_add_job(&rounds, job);
+        VEC_PUSH(&arrived, job);
+    }
+    while ((queue = rounds_queue(&rounds))) {
+        struct job *job;
+        while ((job = rounds_job(&rounds, queue)))
+            between_jobs(s, job, &args);
+        VEC_EACH (each, &arrived)
+            if ((*each)->queue == queue)
+                within_job(s, *each, &args);
+    }
+    VEC_FINI(&arrived);
+    rounds_fini(&rounds);
+}
+
+static int check(const struct berth_value *arguments, struct err *err)
+{
+    struct arguments args = { 0 };
+
+    return arguments_read(arguments, known, COUNT_OF(known), NULL, &args, err);
+}
+
+const struct action action_preempt = { "preempt", check, run };

@@ -1,0 +1,107 @@
+/*
+ * Reclaim: a job that is short of its minimum takes back, from other queues, what its own queue
+ * deserves.
+ */
+#include "engine/actions.h"
+#include "engine/fit.h"
+#include "engine/victims.h"
+
+static bool may_go(const struct task *task, const struct task *victim)
+{
+    const struct queue *mine = task->group->job->queue, *theirs = victim->group->job->queue;
+
+    return victim->state == BERTH_TASK_RUNNING && task_is_preemptable(victim) && theirs &&
+           theirs != mine && theirs->kept && !theirs->kept->not_reclaimable;
+}
+
+static struct victims find_victims(struct session *s, const struct task *task,
+                                   const struct node *node)
+{
+    struct victims from = node_tasks(s, node), set;
+    size_t n = 0;
+
+    for (size_t i = 0; i < from.n; i++)
+        if (may_go(task, from.at[i]))
+            from.at[n++] = from.at[i];
+    from.n = n;
+    if (!n)
+        return from;
+    set = victims_agree(s, true, task, &from);
+    if (set.n)
+        victims_sort(s, &set, task->group->job);
+    return set;
+}
+
+/* Takes from one node until sums say that the task fits. */
+static bool take_from(struct session *s, struct task *task, struct node *node)
+{
+    struct statement stmt = statement_open(s);
+    struct victims set = find_victims(s, task, node);
+    size_t next = 0;
+
+    if (!set.n || !fits_future(s, task, node, &set))
+        return false;
+    while (!fits_future(s, task, node, NULL) && next < set.n)
+        statement_evict(&stmt, set.at[next++], "reclaim");
+    if (!fits_future(s, task, node, NULL) ||
+        (s->policy->evict == EVICT_ONLY_IF_PLACED && fit_predicate(s, task->group->kind, node))) {
+        statement_discard(&stmt);
+        return false;
+    }
+    statement_pipeline(&stmt, task, node, next > 0, 0);
+    return true;
+}
+
+static bool reclaim(struct session *s, struct task *task)
+{
+    bool outside = s->setup->shard_mode == BERTH_SHARD_SOFT;
+
+    for (int part = 0; part < (outside ? 2 : 1); part++)
+        for (size_t i = 0; i < s->model->nodes.n; i++) {
+            struct node *node = s->model->nodes.at[i];
+            if ((!outside || node->in_shard == (part == 0)) &&
+                fit_is_resolvable(s, task->group->kind, node) && take_from(s, task, node))
+                return true;
+        }
+    return false;
+}
+
+static void visit(struct session *s, struct job *job)
+{
+    struct statement stmt = statement_open(s);
+    struct victims tasks = tasks_pending(s, job, true);
+
+    for (size_t i = 0; i < tasks.n && job_is_starving(s, job); i++) {
+        struct task *task = tasks.at[i];
+        if (!task->group->spec->never_preempts && queue_is_preemptive(s, job->queue, task))
+            reclaim(s, task);
+    }
+    if (job_is_pipelined(s, job))
+        statement_commit(&stmt, job);
+    else
+        statement_discard(&stmt);
+}
+
+static void run(struct session *s, const struct berth_value *arguments)
+{
+    struct rounds rounds;
+    struct queue *queue;
+    struct job *job;
+
+    (void)arguments;
+    rounds_init(&rounds, s);
+    JOB_EACH(each, s->model)
+    {
+        if (!each->n[BERTH_TASK_PENDING] || !job_is_admitted(s, each))
+            continue;
+        rounds_add_queue(&rounds, each->queue);
+        if (job_is_starving(s, each))
+            rounds_return_job(&rounds, each);
+    }
+    while ((queue = rounds_queue(&rounds)))
+        while (!queue_is_overused(s, queue) && (job = rounds_job(&rounds, queue)))
+            visit(s, job);
+    rounds_fini(&rounds);
+}
+
+const struct action action_reclaim = { "reclaim", NULL, run };

@@ -1,0 +1,107 @@
+/*
+ * Binpack: the fuller a node would be, the better, resource by resource with weights.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "engine/plugins.h"
+
+struct weight {
+    const char *name;
+    double value;
+};
+
+struct arguments {
+    double weight;
+    struct weight *list;
+    size_t n;
+};
+
+static double number_of(const struct berth_value *arguments, const char *name, double otherwise)
+{
+    const struct berth_value *value = berth_value_get(arguments, name);
+    double number;
+
+    if (!value || !value_number(value, &number))
+        return otherwise;
+    return number < 0 ? 1 : number;
+}
+
+/* The names of "a, b". */
+static void add_names(const struct berth_value *arguments, const char *names, const char *prefix,
+                      struct arguments *a, struct arena *arena)
+{
+    while (names && *names) {
+        size_t n;
+        char *name;
+        names += strspn(names, ", ");
+        n = strcspn(names, ", ");
+        if (!n)
+            break;
+        name = arena_copy(arena, names, n + 1);
+        name[n] = '\0';
+        a->list[a->n++] = (struct weight){
+            name, number_of(arguments, arena_format(arena, "%s.resources.%s", prefix, name), 1)
+        };
+        names += n;
+    }
+}
+
+static int configure(const struct berth_value *arguments, struct arena *arena, void **out,
+                     struct err *err)
+{
+    static const struct argument known[] = { { "binpack.resources", ARG_TEXT, 0 } };
+    struct arguments *a = ARENA_NEW0(arena, struct arguments);
+    struct {
+        const char *names;
+    } read = { NULL };
+    int r = arguments_read(arguments, known, COUNT_OF(known), "binpack.", &read, err);
+
+    a->list = ARENA_NEW0_N(arena, struct weight, 64);
+    a->weight = number_of(arguments, "binpack.weight", 1);
+    a->list[a->n++] = (struct weight){ "cpu", number_of(arguments, "binpack.cpu", 1) };
+    a->list[a->n++] = (struct weight){ "memory", number_of(arguments, "binpack.memory", 1) };
+    if (r == 0 && read.names && strlen(read.names) < 60)
+        add_names(arguments, read.names, "binpack", a, arena);
+    else if (r == 0 && read.names) {
+        a->list = ARENA_NEW0_N(arena, struct weight, strlen(read.names) + 4);
+        a->list[0] = (struct weight){ "cpu", number_of(arguments, "binpack.cpu", 1) };
+        a->list[1] = (struct weight){ "memory", number_of(arguments, "binpack.memory", 1) };
+        add_names(arguments, read.names, "binpack", a, arena);
+    }
+    *out = a;
+    return r;
+}
+
+static double score(struct session *s, struct plugin_use *use, const struct kind *kind,
+                    const struct node *node)
+{
+    const struct arguments *a = use->config;
+    double sum = 0, weights = 0;
+
+    for (size_t i = 0; i < kind->asks.n; i++) {
+        uint32_t d = kind->asks.at[i].dim;
+        const struct column *c = &s->model->columns[d];
+        int64_t used = wrap_add(c->used[node->at], kind->asks.at[i].value);
+        const struct weight *w = NULL;
+        for (size_t k = 0; k < a->n; k++)
+            if (strcmp(a->list[k].name, s->model->dims.at[d]->name) == 0)
+                w = &a->list[k];
+        if (!w)
+            continue;
+        if (used > c->offers[node->at] && c->offers[node->at] > 0)
+            return 0;
+        weights += w->value;
+        if (c->offers[node->at] <= 0)
+            continue;
+        sum += w->value * (double)used / (double)c->offers[node->at];
+    }
+    return weights > 0 ? sum / weights * 100 * a->weight : 0;
+}
+
+const struct plugin plugin_binpack = {
+    .name = "binpack",
+    .configure = configure,
+    .score = score,
+};

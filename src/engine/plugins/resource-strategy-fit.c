@@ -1,0 +1,230 @@
+/*
+ * Resource strategy fit: each resource is packed or spread as it says; nodes with scarce resources
+ * are kept from tasks that do not want them; and cpu and memory are reserved in proportion to free
+ * devices.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "engine/plugins.h"
+
+struct strategy {
+    const char *name; /* with a trailing *, a prefix */
+    bool most;
+    double weight;
+};
+
+struct scarce {
+    const char *name;
+    double weight, cpu, memory; /* cpu and memory: what is reserved for each free one */
+};
+
+struct arguments {
+    double weight, scarce_weight;
+    struct strategy *strategies;
+    struct scarce *scarce, *reserved;
+    size_t n_strategies, n_scarce, n_reserved;
+};
+
+struct raw {
+    double weight;
+    const struct berth_value *resources, *sra, *proportional;
+};
+
+static const struct argument known[] = {
+    { "resourceStrategyFitWeight", ARG_DOUBLE, offsetof(struct raw, weight) },
+    { "resources", ARG_OBJECT, offsetof(struct raw, resources) },
+    { "sra", ARG_OBJECT, offsetof(struct raw, sra) },
+    { "proportional", ARG_OBJECT, offsetof(struct raw, proportional) },
+};
+
+static double number_in(const struct berth_value *object, const char *name, double otherwise)
+{
+    const struct berth_value *value = berth_value_get(object, name);
+    double number;
+
+    return value && value_number(value, &number) ? number : otherwise;
+}
+
+static int read_strategies(const struct berth_value *object, struct arguments *a,
+                           struct arena *arena, struct err *err)
+{
+    if (!object) {
+        a->strategies = ARENA_NEW0_N(arena, struct strategy, 2);
+        a->strategies[a->n_strategies++] = (struct strategy){ "cpu", false, 1 };
+        a->strategies[a->n_strategies++] = (struct strategy){ "memory", false, 1 };
+        return 0;
+    }
+    a->strategies = ARENA_NEW0_N(arena, struct strategy, object->n_members + 1);
+    for (size_t i = 0; i < object->n_members; i++) {
+        const struct berth_value *one = &object->members[i], *type = berth_value_get(one, "type");
+        struct strategy *s = &a->strategies[a->n_strategies++];
+        if (!type || type->kind != BERTH_VALUE_TEXT ||
+            (!text_eq(type->text, "MostAllocated") && !text_eq(type->text, "LeastAllocated")))
+            return err_set(err, -EINVAL, "/resources/%s/type: MostAllocated or LeastAllocated",
+                           one->key);
+        *s = (struct strategy){ one->key, text_eq(type->text, "MostAllocated"),
+                                number_in(one, "weight", 1) };
+    }
+    return 0;
+}
+
+/* "a, b" as names; NULL if the part is not enabled. */
+static struct scarce *read_names(const struct berth_value *part, struct arena *arena, size_t *n)
+{
+    const struct berth_value *enable = berth_value_get(part, "enable");
+    const struct berth_value *names = berth_value_get(part, "resources");
+    struct scarce *list;
+
+    *n = 0;
+    if (!names || names->kind != BERTH_VALUE_TEXT || !enable || !enable->truth)
+        return NULL;
+    list = ARENA_NEW0_N(arena, struct scarce, strlen(names->text) + 1);
+    for (const char *at = names->text + strspn(names->text, ", "); *at; at += strspn(at, ", ")) {
+        size_t length = strcspn(at, ", ");
+        char *name = arena_copy(arena, at, length + 1);
+        name[length] = '\0';
+        list[(*n)++].name = name;
+        at += length;
+    }
+    return list;
+}
+
+static int configure(const struct berth_value *arguments, struct arena *arena, void **out,
+                     struct err *err)
+{
+    struct arguments *a = ARENA_NEW0(arena, struct arguments);
+    struct raw raw = { .weight = 10 };
+    const struct berth_value *weights, *ratios;
+    int r = arguments_read(arguments, known, COUNT_OF(known), NULL, &raw, err);
+
+    *out = a;
+    if (r == 0)
+        r = read_strategies(raw.resources, a, arena, err);
+    if (r < 0)
+        return r;
+    a->weight = raw.weight;
+    a->scarce_weight = number_in(raw.sra, "weight", 10);
+    a->scarce = read_names(raw.sra, arena, &a->n_scarce);
+    weights = berth_value_get(raw.sra, "resourceWeight");
+    for (size_t i = 0; i < a->n_scarce; i++)
+        a->scarce[i].weight = number_in(weights, a->scarce[i].name, 1);
+    a->reserved = read_names(raw.proportional, arena, &a->n_reserved);
+    ratios = berth_value_get(raw.proportional, "resourceProportion");
+    for (size_t i = 0; i < a->n_reserved; i++) {
+        const char *name = a->reserved[i].name;
+        a->reserved[i].cpu = number_in(ratios, arena_format(arena, "%s.cpu", name), 1);
+        a->reserved[i].memory = number_in(ratios, arena_format(arena, "%s.memory", name), 1);
+    }
+    return 0;
+}
+
+/* The strategy of a resource: its own, or that of the longest prefix. */
+static const struct strategy *strategy_of(const struct arguments *a, const char *name)
+{
+    const struct strategy *best = NULL;
+    size_t longest = 0;
+
+    for (size_t i = 0; i < a->n_strategies; i++) {
+        const struct strategy *s = &a->strategies[i];
+        size_t n = strlen(s->name);
+        if (strcmp(s->name, name) == 0)
+            return s;
+        if (n && s->name[n - 1] == '*' && strncmp(s->name, name, n - 1) == 0 &&
+            (!best || n > longest)) {
+            best = s;
+            longest = n;
+        }
+    }
+    return best;
+}
+
+static double strategic(const struct session *s, const struct arguments *a, const struct kind *kind,
+                        const struct node *node)
+{
+    double sum = 0, weights = 0;
+
+    for (size_t i = 0; i < kind->asks.n; i++) {
+        uint32_t d = kind->asks.at[i].dim;
+        const struct column *c = &s->model->columns[d];
+        const struct strategy *strategy = strategy_of(a, s->model->dims.at[d]->name);
+        int64_t offers = c->offers[node->at];
+        int64_t used = wrap_add(c->used[node->at], kind->asks.at[i].value);
+        if (!strategy || d == DIM_PODS)
+            continue;
+        weights += strategy->weight;
+        if (offers <= 0 || used > offers)
+            continue;
+        sum +=
+            strategy->weight * ((double)(strategy->most ? used : offers - used) / (double)offers);
+    }
+    return weights > 0 ? sum / weights * 100 * a->weight : 0;
+}
+
+static bool offers_any(const struct session *s, const struct node *node, const char *name)
+{
+    uint32_t d = dim_find(s->model, name);
+
+    return d != NOWHERE && s->model->columns[d].offers[node->at] > 0;
+}
+
+static double sparing(const struct session *s, const struct arguments *a, const struct kind *kind,
+                      const struct node *node)
+{
+    double here = 0, all = 0;
+
+    for (size_t i = 0; i < kind->asks.n; i++)
+        if (s->model->columns[kind->asks.at[i].dim].offers[node->at] <= 0)
+            return 0;
+    for (size_t i = 0; i < a->n_scarce; i++) {
+        all += a->scarce[i].weight;
+        if (offers_any(s, node, a->scarce[i].name))
+            here += a->scarce[i].weight;
+    }
+    return all > 0 ? (1 - here / all) * 100 * a->scarce_weight : 0;
+}
+
+static double score(struct session *s, struct plugin_use *use, const struct kind *kind,
+                    const struct node *node)
+{
+    const struct arguments *a = use->config;
+    double sum = strategic(s, a, kind, node);
+
+    if (a->n_scarce)
+        sum += sparing(s, a, kind, node);
+    return sum;
+}
+
+/* A task that wants no device must leave cpu and memory for those that are free. */
+static enum wait_code predicate(struct session *s, struct plugin_use *use, const struct kind *kind,
+                                const struct node *node)
+{
+    const struct arguments *a = use->config;
+    const struct model *model = s->model;
+
+    for (size_t i = 0; i < a->n_reserved; i++) {
+        uint32_t d = dim_find(model, a->reserved[i].name);
+        double devices, cpu, memory;
+        if (d == NOWHERE)
+            continue;
+        if (asks_of(&kind->asks, d))
+            return WAIT_NONE;
+        devices = (double)column_idle(&model->columns[d], node->at) / 1000;
+        cpu = (double)(column_idle(&model->columns[DIM_CPU], node->at) -
+                       asks_of(&kind->asks, DIM_CPU));
+        memory = (double)(column_idle(&model->columns[DIM_MEMORY], node->at) -
+                          asks_of(&kind->asks, DIM_MEMORY));
+        if (cpu < devices * a->reserved[i].cpu * 1000 ||
+            memory < devices * a->reserved[i].memory * 1000000000)
+            return WAIT_PLUGIN;
+    }
+    return WAIT_NONE;
+}
+
+const struct plugin plugin_resource_strategy_fit = {
+    .name = "resource-strategy-fit",
+    .configure = configure,
+    .predicate = predicate,
+    .score = score,
+};

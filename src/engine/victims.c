@@ -1,0 +1,86 @@
+/* Victims: see victims.h. */
+#include "engine/victims.h"
+
+#include <string.h>
+
+static int by_name(const void *a, const void *b)
+{
+    const struct task *x = *(struct task *const *)a, *y = *(struct task *const *)b;
+    int cmp = strcmp(x->group->kind->namespace_, y->group->kind->namespace_);
+
+    if (!cmp)
+        cmp = strcmp(x->group->spec->name, y->group->spec->name);
+    if (!cmp)
+        cmp = strcmp(x->group->job->id, y->group->job->id);
+    return cmp ? cmp : (x->index > y->index) - (x->index < y->index);
+}
+
+struct victims node_tasks(struct session *s, const struct node *node)
+{
+    struct victims list = { ARENA_NEW0_N(&s->arena, struct task *, node->tasks.n + 1),
+                            node->tasks.n };
+
+    if (list.n)
+        memcpy(list.at, node->tasks.at, list.n * sizeof(*list.at));
+    qsort(list.at, list.n, sizeof(*list.at), by_name);
+    return list;
+}
+
+bool victim_before(struct session *s, const struct task *a, const struct task *b,
+                   const struct job *taker)
+{
+    const struct job *x = a->group->job, *y = b->group->job;
+    int cmp;
+
+    if (x == y)
+        return task_cmp(s, a, b) > 0;
+    if (!taker || x->queue == y->queue) {
+        cmp = job_plugin_cmp(s, x, y);
+        return cmp ? cmp > 0 : task_cmp(s, a, b) > 0;
+    }
+    return victim_queue_before(s, x->queue, y->queue, taker->queue);
+}
+
+bool fits_future(const struct session *s, const struct task *task, const struct node *node,
+                 const struct victims *more)
+{
+    const struct asks *asks = &task->group->kind->asks;
+
+    for (size_t i = 0; i < asks->n; i++) {
+        int64_t room = column_future(&s->model->columns[asks->at[i].dim], node->at);
+        for (size_t k = 0; more && k < more->n; k++)
+            room = wrap_add(room, asks_of(task_asks(more->at[k]), asks->at[i].dim));
+        if (asks->at[i].value > room)
+            return false;
+    }
+    return true;
+}
+
+bool task_is_preemptable(const struct task *task)
+{
+    return !task->group->spec->not_preemptable && task->group->job->kept->preemptable != BERTH_NO;
+}
+
+struct sorter {
+    struct session *s;
+    const struct job *taker;
+};
+
+static int by_order(const void *a, const void *b, void *arg)
+{
+    const struct sorter *sorter = arg;
+    const struct task *x = *(struct task *const *)a, *y = *(struct task *const *)b;
+
+    if (x == y)
+        return 0;
+    return victim_before(sorter->s, x, y, sorter->taker)   ? -1
+           : victim_before(sorter->s, y, x, sorter->taker) ? 1
+                                                           : by_name(a, b);
+}
+
+void victims_sort(struct session *s, struct victims *victims, const struct job *taker)
+{
+    struct sorter sorter = { s, taker };
+
+    qsort_r(victims->at, victims->n, sizeof(*victims->at), by_order, &sorter);
+}

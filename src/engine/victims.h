@@ -1,0 +1,23 @@
+/*
+ * Victims: whom to evict from a node so that a task fits, and in which order.
+ */
+#ifndef ENGINE_VICTIMS_H
+#define ENGINE_VICTIMS_H
+
+#include "engine/pq.h"
+#include "engine/session.h"
+
+/** Tasks on a node by namespace, name and index: the order in which plugins are asked. */
+struct victims node_tasks(struct session *s, const struct node *node);
+/** Whether a is evicted before b for a task of job `taker`. */
+bool victim_before(struct session *s, const struct task *a, const struct task *b,
+                   const struct job *taker);
+/** Sorts so that who is evicted first comes first. */
+void victims_sort(struct session *s, struct victims *victims, const struct job *taker);
+/** Whether a task fits what the node will have free, with `more` added if that is not NULL. */
+bool fits_future(const struct session *s, const struct task *task, const struct node *node,
+                 const struct victims *more);
+/** Whether a task's priority class, or its group, spares it. */
+bool task_is_preemptable(const struct task *task);
+
+#endif
