@@ -1,4 +1,5 @@
 /* The whole agent against a server that can misbehave, with containers of the runtime `process`. */
+#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -278,6 +279,20 @@ static bool enough_ended(struct fake *f)
     return n == n_wanted;
 }
 
+/* The agent holds no attempt any more: each end was answered, or it was dropped. */
+static bool holds_nothing(struct fake *f)
+{
+    CLEANUP(freep) char *path = text_format("%s/attempts", f->dir);
+    DIR *dir = opendir(path);
+    int n = 0;
+
+    for (struct dirent *entry; dir && (entry = readdir(dir));)
+        n += entry->d_name[0] != '.';
+    if (dir)
+        closedir(dir);
+    return dir && n == 0;
+}
+
 TEST(each_end_is_reported_once_however_the_server_behaves)
 {
     ROW_EACH (c, faults) {
@@ -288,6 +303,7 @@ TEST(each_end_is_reported_once_however_the_server_behaves)
         fake_add(&fake, "j-3/task.0#1", TRUE_SPEC);
         n_wanted = c->n_ended;
         fake_wait(&fake, enough_ended, "the ends");
+        fake_wait(&fake, holds_nothing, "their answers");
         CHECK(fake.n_registers >= c->n_registers);
         for (size_t i = 0; i < fake.n; i++)
             CHECK(fake.attempts[i].n_ends <= 1 && fake.attempts[i].n_acks <= 1);
