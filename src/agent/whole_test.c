@@ -1,4 +1,5 @@
 /* The whole agent against a server that can misbehave, with containers of the runtime `process`. */
+#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -257,14 +258,15 @@ static const struct {
     void (*before)(void); /* the attempts are delivered */
     int n_ended;          /* of three */
     int n_registers;      /* at least */
+    int n_repeats;        /* of reports of ends, at least */
 } faults[] = {
-    { "none", mend_nothing, 3, 1 },
-    { "an ack is refused: it is dropped", refuse_one_ack, 2, 1 },
-    { "answers to acks are lost", lose_two_acks, 3, 1 },
-    { "answers to reports are lost", lose_three_reports, 3, 1 },
-    { "busy", be_busy, 3, 1 },
-    { "the generation is old", raise_generation, 3, 2 },
-    { "the stream is cut", cut_the_stream, 3, 1 },
+    { "none", mend_nothing, 3, 1, 0 },
+    { "an ack is refused: it is dropped", refuse_one_ack, 2, 1, 0 },
+    { "answers to acks are lost", lose_two_acks, 3, 1, 0 },
+    { "answers to reports are lost", lose_three_reports, 3, 1, 1 },
+    { "busy", be_busy, 3, 1, 0 },
+    { "the generation is old", raise_generation, 3, 2, 0 },
+    { "the stream is cut", cut_the_stream, 3, 1, 0 },
 };
 
 static int n_wanted;
@@ -278,6 +280,20 @@ static bool enough_ended(struct fake *f)
     return n == n_wanted;
 }
 
+/* The agent holds no attempt any more: each end was answered, or it was dropped. */
+static bool holds_nothing(struct fake *f)
+{
+    CLEANUP(freep) char *path = text_format("%s/attempts", f->dir);
+    DIR *dir = opendir(path);
+    int n = 0;
+
+    for (struct dirent *entry; dir && (entry = readdir(dir));)
+        n += entry->d_name[0] != '.';
+    if (dir)
+        closedir(dir);
+    return dir && n == 0;
+}
+
 TEST(each_end_is_reported_once_however_the_server_behaves)
 {
     ROW_EACH (c, faults) {
@@ -288,7 +304,9 @@ TEST(each_end_is_reported_once_however_the_server_behaves)
         fake_add(&fake, "j-3/task.0#1", TRUE_SPEC);
         n_wanted = c->n_ended;
         fake_wait(&fake, enough_ended, "the ends");
+        fake_wait(&fake, holds_nothing, "their answers");
         CHECK(fake.n_registers >= c->n_registers);
+        CHECK(fake.n_repeats >= c->n_repeats);
         for (size_t i = 0; i < fake.n; i++)
             CHECK(fake.attempts[i].n_ends <= 1 && fake.attempts[i].n_acks <= 1);
         end();
