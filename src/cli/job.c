@@ -7,6 +7,9 @@
 #include "base/clock.h"
 #include "base/states.h"
 #include "cli/age.h"
+#include "cli/amount.h"
+
+enum { NODES_SHOWN = 2 };
 
 /* ---- columns ---- */
 
@@ -67,6 +70,11 @@ static void column_info(const json_t *item, const struct output *output, struct 
     if (job_state_is_over(state)) {
         if (!text_eq(state, job_state_words[JOB_SUCCEEDED]))
             job_add_end(item, out);
+    {
+        if (i == NODES_SHOWN) {
+            str_addf(out, " +%" JSON_INTEGER_FORMAT, n - NODES_SHOWN);
+            break;
+        }
         return;
     }
     add_nodes(item, out);

@@ -13,6 +13,7 @@
 #include "ledger/ledger.h"
 #include "server/auth.h"
 
+struct nodes;
 struct verdicts;
 
 /* ---- members of objects ---- */
@@ -44,6 +45,7 @@ void show_add_amount(json_t *amounts, const char *resource, int64_t value);
 /* What a job is shown with, and to whom. */
 struct show_view {
     const struct verdicts *verdicts; /* why it waits; or NULL */
+    struct nodes *nodes;             /* where it runs; or NULL */
     bool hides_jobs;                 /* other jobs are not named: they may be another namespace's */
 };
 
