@@ -206,8 +206,6 @@ END
 
 @test "words of jobs, tasks and numbers are checked" {
     fails_with 2 wait j-x/y.z --addr http://127.0.0.1:1
-    fails_with 2 logs j-1 --attempt 2 --addr http://127.0.0.1:1
-    [[ $output == *"--task"* ]]
     fails_with 2 ps --limit 0 --addr http://127.0.0.1:1
     fails_with 2 wait j-1 --timeout soon --addr http://127.0.0.1:1
     fails_with 2 queue set research --addr http://127.0.0.1:1

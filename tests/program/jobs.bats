@@ -136,6 +136,7 @@ S
     [ "$status" -eq 9 ]
     [ "$(curl_api GET "/v1/jobs/$id/attempts" | head -n -1 | jq '.items | length')" = 3 ]
     "$BERTH" logs "$id" --task 0 --attempt 2 | grep -q 'try 2'
+    "$BERTH" logs "$id" --attempt 2 | grep -q 'try 2' # of its only task
 }
 
 @test "wait gives a time-out its own code" {
