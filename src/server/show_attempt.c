@@ -34,9 +34,8 @@ static void show_exit(json_t *object, const struct row_attempt *row)
     show_time(object, "notBefore", row->not_before);
 }
 
-json_t *show_attempt(const struct row_attempt *row, const struct job_spec *spec)
+json_t *show_attempt(const struct row_attempt *row, const char *group)
 {
-    const char *group = group_name(spec, row->grp);
     json_t *object = json_object();
     char name[NAME_ATTEMPT_SIZE];
 

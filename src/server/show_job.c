@@ -104,7 +104,7 @@ static json_t *show_reasons(const struct row_job *row, const struct show_view *v
     json_t *list;
     size_t n = 0;
 
-    if (job_is_over((enum job_state)row->state) || row->n_pending == 0)
+    if (!view || job_is_over((enum job_state)row->state) || row->n_pending == 0)
         return NULL;
     list = json_array();
     found = view->verdicts ? verdicts_find(view->verdicts, row->id, &n) : NULL;

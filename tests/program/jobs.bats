@@ -177,6 +177,44 @@ S
     grep -q job.submitted "$BATS_TEST_TMPDIR/events"
 }
 
+@test "an event's object is the thing as lists show it" {
+    node=$("$BERTH" node list -o json | jq -c '.items[0] | {name, offers, labels}')
+    curl_api GET '/v1/events?type=node.*&limit=1' | head -n -1 |
+        jq -c '.items[-1].object | {name, offers, labels}' | grep -qxF "$node"
+    curl_api GET '/v1/events?limit=3' | head -n -1 | jq '.items | length' | grep -qx 3
+    id=$("$BERTH" submit -o id --runtime process --tasks 2 -- /bin/true)
+    "$BERTH" wait "$id" --timeout 60s
+    curl_api GET "/v1/events?job=$id&type=job.*" | head -n -1 |
+        jq -ce '.items[-1].object | [.id, .tasks.succeeded, .state, has("nTasks")]' | grep -qxF "[\"$id\",2,\"succeeded\",false]"
+}
+
+@test "a running job names its nodes" {
+    node=$("$BERTH" node list -o json | jq -r '.items[0].name')
+    id=$("$BERTH" submit -o id --runtime process --tasks 2 --cpu 100m -- sleep 600)
+    until_true 20 job_is "$id" running
+    until_true 20 sh -c "'$BERTH' ps -o json | jq -e --arg id $id '.items[] | select(.id == \$id) | .nodes == [\"$node\"] and .nodeCount == 1'"
+    "$BERTH" ps -o cols=ID,INFO --no-header | grep -qE "^$id +$node\$"
+    "$BERTH" job show "$id" | grep -qE "^INFO +$node\$"
+    "$BERTH" cancel "$id"
+    until_true 20 job_is "$id" cancelled
+    "$BERTH" job show "$id" -o json | jq -e 'has("nodes") | not'
+}
+
+@test "the shell completes jobs, queues and nodes that are there" {
+    id=$("$BERTH" submit -o id --runtime process -- sleep 600)
+    node=$("$BERTH" node list -o json | jq -r '.items[0].name')
+    complete() { # WORD...: what the last one is completed to
+        PATH=$(dirname "$BERTH"):$PATH bash -c 'source <(berth completion bash)
+            COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _berth; printf "%s\n" "${COMPREPLY[@]}"' bash "$@"
+    }
+    complete berth job show j- | grep -qx "$id"
+    complete berth logs "${id%?}" | grep -qx "$id"
+    complete berth node show '' | grep -qx "$node"
+    complete berth queue show d | grep -qx default
+    complete berth submit -q d | grep -qx default
+    "$BERTH" cancel "$id"
+}
+
 @test "unknown keys and values are refused with pointer, line and what was meant" {
     printf 'name: bad\nruntime: process\ncommand: [/bin/true]\nreplica: 3\n' >"$BATS_TEST_TMPDIR/bad.yaml"
     run "$BERTH" submit "$BATS_TEST_TMPDIR/bad.yaml"
