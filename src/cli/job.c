@@ -47,6 +47,16 @@ static void column_running(const json_t *item, const struct output *output, stru
         output_age(item, "startedAt", output, out);
 }
 
+static void column_memory(const json_t *item, const struct output *output, struct str *out)
+{
+    CLEANUP(str_fini) struct str text = { 0 };
+
+    (void)output;
+    output_text(item, "resources/memory", &text);
+    if (text.len)
+        amount_add(text.data, "memory", out);
+}
+
 static void column_age(const json_t *item, const struct output *output, struct str *out)
 {
     output_age(item, "submittedAt", output, out);
@@ -117,7 +127,7 @@ static const struct column job_columns[] = {
     { "NAMESPACE", "namespace", NULL, COLUMN_WIDE },
     { "USER", "user", NULL, COLUMN_WIDE },
     { "CPU", "resources/cpu", NULL, COLUMN_RIGHT | COLUMN_WIDE },
-    { "MEM", "resources/memory", NULL, COLUMN_RIGHT | COLUMN_WIDE },
+    { "MEM", NULL, column_memory, COLUMN_RIGHT | COLUMN_WIDE },
     { "FLAGS", NULL, column_flags, COLUMN_WIDE },
     { "AGE", NULL, column_age, COLUMN_RIGHT | COLUMN_WIDE },
     { "SUBMITTED", "submittedAt", NULL, COLUMN_WIDE },
