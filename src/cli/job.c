@@ -62,14 +62,21 @@ static void column_age(const json_t *item, const struct output *output, struct s
     output_age(item, "submittedAt", output, out);
 }
 
-/* The nodes that a job runs on, as far as the answer has them. */
+/* The nodes that a job runs on: "a,b +3". */
 static void add_nodes(const json_t *item, struct str *out)
 {
+    json_int_t n = json_integer_value(json_object_get(item, "nodeCount"));
     size_t i;
     json_t *node;
 
     json_array_foreach(json_object_get(item, "nodes"), i, node)
+    {
+        if (i == NODES_SHOWN) {
+            str_addf(out, " +%" JSON_INTEGER_FORMAT, n - NODES_SHOWN);
+            break;
+        }
         str_addf(out, "%s%s", i ? "," : "", json_string_value(node));
+    }
 }
 
 static void column_info(const json_t *item, const struct output *output, struct str *out)
@@ -80,11 +87,6 @@ static void column_info(const json_t *item, const struct output *output, struct 
     if (job_state_is_over(state)) {
         if (!text_eq(state, job_state_words[JOB_SUCCEEDED]))
             job_add_end(item, out);
-    {
-        if (i == NODES_SHOWN) {
-            str_addf(out, " +%" JSON_INTEGER_FORMAT, n - NODES_SHOWN);
-            break;
-        }
         return;
     }
     add_nodes(item, out);
@@ -216,10 +218,29 @@ static bool says_already(const json_t *item, const char *cause)
                    job_state_words[JOB_CANCELLED]);
 }
 
+/* "  peak 31.9Mi of 32Mi", where the memory was not enough. */
+static void add_peak(const json_t *end, struct str *out)
+{
+    const json_t *peak = output_at(end, "peaks/memory");
+    const char *limit = json_string_value(output_at(end, "limits/memory"));
+
+    if (!limit)
+        return;
+    if (json_is_integer(peak) && json_integer_value(peak) > 0) {
+        str_add(out, "  peak ");
+        amount_add_bytes(json_integer_value(peak), out);
+        str_add(out, " of ");
+    } else {
+        str_add(out, "  limit ");
+    }
+    amount_add(limit, "memory", out);
+}
+
 void job_add_end(const json_t *item, struct str *out)
 {
+    const json_t *failure = json_object_get(item, "failure"), *end = failure ? failure : item;
     const json_t *code = json_object_get(item, "code");
-    const char *cause = json_string_value(json_object_get(item, "cause"));
+    const char *cause = json_string_value(json_object_get(end, "cause"));
 
     if (!cause)
         cause = json_string_value(json_object_get(item, "stopCause"));
@@ -228,7 +249,8 @@ void job_add_end(const json_t *item, struct str *out)
         str_addf(out, "exit %" JSON_INTEGER_FORMAT, json_integer_value(code));
     if (cause && !text_eq(cause, cause_words[CAUSE_COMPLETED]) && !says_already(item, cause))
         str_addf(out, "%s%s", out->len ? "  " : "", cause);
-    add_member(item, "detail", " ", out);
+    add_member(end, "detail", " ", out);
+    add_peak(end, out);
     if (json_is_string(json_object_get(item, "reason")))
         add_member(item, "reason", out->len ? "  " : "", out);
 }
