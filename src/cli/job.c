@@ -236,6 +236,16 @@ static void add_peak(const json_t *end, struct str *out)
     amount_add(limit, "memory", out);
 }
 
+/* "  in worker.3", where it could be another. */
+static void add_failed_task(const json_t *job, const json_t *failure, struct str *out)
+{
+    const char *name = json_string_value(json_object_get(failure, "name"));
+    const char *slash = name ? strchr(name, '/') : NULL;
+
+    if (slash && json_integer_value(output_at(job, "tasks/total")) > 1)
+        str_addf(out, "  in %s", slash + 1);
+}
+
 void job_add_end(const json_t *item, struct str *out)
 {
     const json_t *failure = json_object_get(item, "failure"), *end = failure ? failure : item;
@@ -251,7 +261,9 @@ void job_add_end(const json_t *item, struct str *out)
         str_addf(out, "%s%s", out->len ? "  " : "", cause);
     add_member(end, "detail", " ", out);
     add_peak(end, out);
-    if (json_is_string(json_object_get(item, "reason")))
+    if (failure) /* which says more than that a task of it failed */
+        add_failed_task(item, failure, out);
+    else if (json_is_string(json_object_get(item, "reason")))
         add_member(item, "reason", out->len ? "  " : "", out);
 }
 

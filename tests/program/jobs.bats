@@ -135,6 +135,7 @@ S
     run "$BERTH" wait "$id" --timeout 120s
     [ "$status" -eq 9 ]
     [ "$(curl_api GET "/v1/jobs/$id/attempts" | head -n -1 | jq '.items | length')" = 3 ]
+    "$BERTH" job show "$id" | grep -qE '^INFO +exit 9$'
     "$BERTH" logs "$id" --task 0 --attempt 2 | grep -q 'try 2'
     "$BERTH" logs "$id" --attempt 2 | grep -q 'try 2' # of its only task
 }
