@@ -8,7 +8,7 @@
 #include "engine/session.h"
 
 extern const struct action action_allocate, action_backfill, action_enqueue, action_preempt,
-    action_reclaim, action_serverless, action_shuffle;
+    action_reclaim, action_provision, action_shuffle;
 
 /* Queues in their order, each with its jobs in theirs. */
 struct rounds {

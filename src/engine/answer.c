@@ -76,7 +76,8 @@ static void part_fill(struct session *s, const struct op *op, const char *job,
     part->generation = op->node->kept ? op->node->kept->generation : 0;
     part->holds = task_shows(s, task);
     part->score = op->kind == OP_EVICT ? 0 : op->score;
-    part->reservation = op->reservation ? arena_text(s->out, op->reservation) : NULL;
+    if (op->reservation)
+        part->reservation = arena_text(s->out, op->reservation);
     if (op->kind != OP_EVICT && task->group->spec->n_host_ports) {
         part->n_host_ports = task->group->spec->n_host_ports;
         part->host_ports = arena_copy(s->out, task->group->spec->host_ports,
@@ -106,7 +107,8 @@ static void add_parts(struct session *s, struct berth_group *group, const struct
     size_t n_parts = 0;
 
     for (size_t i = 0; i < n; i++) {
-        if (ops[i].kind == OP_UNPIPELINE || (binds && ops[i].kind != OP_ALLOCATE))
+        if (ops[i].kind == OP_UNPIPELINE || ops[i].kind == OP_FAIL ||
+            (binds && ops[i].kind != OP_ALLOCATE))
             continue;
         part_fill(s, &ops[i], group->job, &parts[n_parts++]);
         if (ops[i].kind == OP_EVICT) {
@@ -173,14 +175,6 @@ void answer_admit(struct session *s, const struct job *job)
     group_add(s, BERTH_GROUP_ADMIT, job);
 }
 
-void answer_release(struct session *s, const char *id, const char *reason)
-{
-    struct berth_group *group = group_add(s, BERTH_GROUP_RELEASE, NULL);
-
-    group->name = arena_text(s->out, id);
-    group->reason = reason;
-}
-
 void answer_unadmit(struct session *s, const struct job *job, enum wait_code code)
 {
     group_add(s, BERTH_GROUP_UNADMIT, job)->code = code;
@@ -195,47 +189,45 @@ void answer_fail(struct session *s, const struct job *job, enum wait_code code,
     group->resource = resource ? arena_text(s->out, resource) : NULL;
 }
 
-/* A part that reserves, without an op behind it. */
-static struct berth_part *reserve_part(struct session *s, const struct task *task, const char *node,
-                                       struct berth_part *part)
+void answer_fail_task(struct session *s, const struct task *task, enum wait_code code,
+                      const char *resource)
 {
-    *part = (struct berth_part){ .kind = BERTH_PART_RESERVE,
-                                 .task = task_refer(s, task, NULL, task->attempt + 1),
-                                 .node = arena_text(s->out, node),
-                                 .holds = task_shows(s, task) };
-    s->n_reserved++;
-    return part;
-}
-
-void answer_reserve(struct session *s, const struct task *task, const struct node *node)
-{
-    struct berth_group *group = group_add(s, BERTH_GROUP_RESERVE, task->group->job);
-
-    group->parts = reserve_part(s, task, node->id, ARENA_NEW0(s->out, struct berth_part));
-    group->n_parts = 1;
-    group->until_ms = s->policy->reservation_ttl_ms == BERTH_NEVER
-                          ? 0
-                          : s->in.now_ms + s->policy->reservation_ttl_ms;
-}
-
-void answer_order(struct session *s, const char *key, const char *pool, const int64_t *shape,
-                  struct task *const *tasks, size_t n)
-{
-    struct berth_part *parts = ARENA_NEW0_N(s->out, struct berth_part, n + 1);
+    struct berth_part *part = ARENA_NEW0(s->out, struct berth_part);
     struct berth_group *group;
-    struct asks asks = { 0 };
 
-    for (uint32_t d = 0; d < s->model->dims.n; d++)
-        asks_add(s->model, &asks, d, shape[d]);
-    for (size_t i = 0; i < n; i++)
-        reserve_part(s, tasks[i], key, &parts[i]);
-    group = group_add(s, BERTH_GROUP_ORDER, n ? tasks[0]->group->job : NULL);
-    group->name = arena_text(s->out, key);
-    group->pool = arena_text(s->out, pool);
-    group->shape = asks_show(s->model, s->out, &asks);
+    answer_fail(s, task->group->job, code, resource);
+    group = &s->groups.at[s->groups.n - 1];
+    part->task = task_refer(s, task, group->job, task->attempt);
+    group->parts = part;
+    group->n_parts = 1;
+}
+
+struct berth_group *answer_room(struct session *s, enum berth_group_kind kind,
+                                const struct job *job, const struct op *ops, size_t n,
+                                const struct node *node)
+{
+    struct berth_group *group = group_add(s, kind, job);
+    struct berth_part *parts = ARENA_NEW0_N(s->out, struct berth_part, n + 1);
+
+    for (size_t i = 0; i < n; i++) {
+        bool is_meant = node ? ops[i].node == node : ops[i].node && ops[i].node->at != NOWHERE;
+        if (ops[i].kind != OP_PIPELINE || !is_meant)
+            continue;
+        part_fill(s, &ops[i], group->job, &parts[group->n_parts++]);
+        s->n_reserved++;
+    }
     group->parts = parts;
-    group->n_parts = n;
-    asks_fini(&asks);
+    return group;
+}
+
+void answer_release(struct session *s, const char *reservation, enum wait_code code,
+                    const char *reason)
+{
+    struct berth_group *group = group_add(s, BERTH_GROUP_RELEASE, NULL);
+
+    group->name = arena_text(s->out, reservation);
+    group->code = code;
+    group->reason = reason;
 }
 
 void answer_memo(struct session *s, const char *name, const void *data, size_t size)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "engine/serverless.h"
 
 enum { SAMPLE_LEAST_NODES = 100, SAMPLE_LEAST_PERCENT = 5, MOST_FIT_BYTES = 256 << 20 };
 
@@ -13,6 +14,7 @@ struct fit {
     size_t n, leaves;
     fail_t *fail;
     uint8_t *room;
+    uint32_t *rank;
     double *score;
     int64_t *tie;
     uint32_t *tree; /* tree[1] is the best node's place, or NOWHERE */
@@ -44,8 +46,6 @@ static enum wait_code judge_fixed(struct session *s, const struct kind *kind,
 {
     enum wait_code code = WAIT_NONE;
 
-    if (!node_takes_work(node->kept->state))
-        return WAIT_NODE_NOT_READY;
     if (node->kept->draining)
         code = WAIT_NODE_CORDONED;
     HOOKS (use, s, HOOKED_PREDICATE_FIXED)
@@ -83,7 +83,13 @@ static bool has_size(const struct model *model, const struct kind *kind, const s
     return true;
 }
 
-enum wait_code fit_predicate(struct session *s, const struct kind *kind, const struct node *node)
+enum wait_code fit_fixed(struct session *s, const struct kind *kind, const struct node *node)
+{
+    return node->at == NOWHERE ? judge_fixed(s, kind, node)
+                               : fixed_of(s, (struct kind *)kind, node);
+}
+
+enum wait_code fit_coming(struct session *s, const struct kind *kind, const struct node *node)
 {
     enum wait_code code = fixed_of(s, (struct kind *)kind, node);
 
@@ -100,11 +106,16 @@ enum wait_code fit_predicate(struct session *s, const struct kind *kind, const s
     return code;
 }
 
+enum wait_code fit_predicate(struct session *s, const struct kind *kind, const struct node *node)
+{
+    return node_takes_work(node->kept->state) ? fit_coming(s, kind, node) : WAIT_NODE_NOT_READY;
+}
+
 bool fit_is_resolvable(struct session *s, const struct kind *kind, const struct node *node)
 {
     enum wait_code code;
 
-    if (fixed_of(s, (struct kind *)kind, node))
+    if (!node_takes_work(node->kept->state) || fixed_of(s, (struct kind *)kind, node))
         return false;
     code = fit_predicate(s, kind, node);
     return !code || code == WAIT_AFFINITY || code == WAIT_PORT_TAKEN || code == WAIT_PLUGIN ||
@@ -117,6 +128,8 @@ static fail_t room_of(const struct session *s, const struct kind *kind, const st
     bool outside = s->setup->shard_mode == BERTH_SHARD_SOFT && !node->in_shard;
     bool idle = true;
 
+    if (s->setup->is_beam)
+        return serverless_room(s, kind, node, room);
     for (size_t i = 0; i < kind->asks.n; i++) {
         const struct ask *ask = &kind->asks.at[i];
         const struct column *c = &s->model->columns[ask->dim];
@@ -149,15 +162,32 @@ static double local_score(struct session *s, const struct kind *kind, const stru
     return score;
 }
 
+static uint32_t rank_of(struct session *s, const struct kind *kind, const struct node *node)
+{
+    uint32_t rank = 0;
+
+    HOOKS (use, s, HOOKED_RANK)
+        rank += use->plugin->rank(s, use, kind, node);
+    return rank;
+}
+
+static int64_t free_of(const struct model *model, uint32_t dim, uint32_t at)
+{
+    const struct column *c = &model->columns[dim];
+    int64_t idle = column_idle(c, at), future = column_future(c, at);
+
+    return idle < future ? idle : future;
+}
+
 /* Free capacity as one number: thousandths of cpu, Mi of memory, and a million a GPU. */
-static int64_t free_sum(const struct model *model, const struct kind *kind, const struct node *node)
+int64_t fit_free_sum(const struct model *model, const struct kind *kind, const struct node *node)
 {
     uint32_t gpu = dim_find(model, "gpu");
-    int64_t sum = column_idle(&model->columns[DIM_CPU], node->at);
+    int64_t sum = free_of(model, DIM_CPU, node->at);
 
-    sum = wrap_add(sum, column_idle(&model->columns[DIM_MEMORY], node->at) >> 20);
+    sum = wrap_add(sum, free_of(model, DIM_MEMORY, node->at) >> 20);
     if (gpu != NOWHERE && asks_of(&kind->asks, gpu))
-        sum = wrap_add(sum, column_idle(&model->columns[gpu], node->at) / 1000 * 1000000);
+        sum = wrap_add(sum, free_of(model, gpu, node->at) / 1000 * 1000000);
     return sum;
 }
 
@@ -173,9 +203,9 @@ static int64_t tie_of(const struct session *s, const struct task *task, const st
     case TIE_RANK:
         return node->at;
     case TIE_SPREAD:
-        return -free_sum(s->model, kind, node);
+        return -fit_free_sum(s->model, kind, node);
     case TIE_PACK:
-        return free_sum(s->model, kind, node);
+        return fit_free_sum(s->model, kind, node);
     case TIE_HASH:
         seed[1] = map_hash(seed, task->group->job->id, strlen(task->group->job->id));
         seed[1] ^= map_hash(seed, task->group->spec->name, strlen(task->group->spec->name));
@@ -191,6 +221,8 @@ static bool goes_before(const struct session *s, const struct fit *fit, uint32_t
 {
     if (fit->room[a] != fit->room[b])
         return fit->room[a] < fit->room[b];
+    if (fit->rank[a] != fit->rank[b])
+        return fit->rank[a] < fit->rank[b];
     if (fit->score[a] != fit->score[b])
         return fit->score[a] > fit->score[b];
     if (fit->tie[a] != fit->tie[b])
@@ -227,6 +259,7 @@ static void leaf_set(struct session *s, struct kind *kind, struct fit *fit, uint
         fit->tree[fit->leaves + at] = NOWHERE;
         return;
     }
+    fit->rank[at] = rank_of(s, kind, node);
     fit->score[at] = local_score(s, kind, node);
     fit->tie[at] = tie_of(s, NULL, kind, node);
     fit->tree[fit->leaves + at] = at;
@@ -248,6 +281,7 @@ static void fit_clear(struct fit *fit)
 {
     free(fit->fail);
     free(fit->room);
+    free(fit->rank);
     free(fit->score);
     free(fit->tie);
     free(fit->tree);
@@ -304,6 +338,7 @@ static void fit_build(struct session *s, struct kind *kind)
         fit->n_dims = model->dims.n;
         fit->fail = NEW0_N(fail_t, n + 1);
         fit->room = NEW0_N(uint8_t, n + 1);
+        fit->rank = NEW0_N(uint32_t, n + 1);
         fit->score = NEW0_N(double, n + 1);
         fit->tie = NEW0_N(int64_t, n + 1);
         fit->tree = NEW0_N(uint32_t, 2 * fit->leaves);
@@ -355,13 +390,19 @@ static bool is_local(struct session *s, const struct kind *kind)
 
 /* --- The search */
 
+/* The class that is searched for. */
+static struct kind *kind_for(const struct session *s, const struct task *task)
+{
+    return s->as ? s->as : task->group->kind;
+}
+
 void fit_scores(struct session *s, const struct task *task, struct node *const *nodes, size_t n,
                 double *scores)
 {
     struct candidates candidates = { (struct node **)nodes, scores, n };
 
     for (size_t i = 0; i < n; i++)
-        scores[i] = local_score(s, task->group->kind, nodes[i]);
+        scores[i] = local_score(s, kind_for(s, task), nodes[i]);
     HOOKS (use, s, HOOKED_SCORE_ALL)
         use->plugin->score_all(s, use, task, &candidates);
 }
@@ -373,10 +414,10 @@ static void best_of(struct session *s, const struct task *task, struct node **no
     double *scores = ARENA_NEW0_N(&s->arena, double, n + 1);
     size_t best = 0;
 
-    if (is_local(s, task->group->kind)) {
+    if (is_local(s, kind_for(s, task))) {
         /* The same sum as a kept answer has, so that what is kept changes nothing. */
         for (size_t i = 0; i < n; i++)
-            scores[i] = local_score(s, task->group->kind, nodes[i]);
+            scores[i] = local_score(s, kind_for(s, task), nodes[i]);
     } else {
         fit_scores(s, task, nodes, n, scores);
     }
@@ -384,8 +425,8 @@ static void best_of(struct session *s, const struct task *task, struct node **no
         int64_t a, b;
         if (scores[i] < scores[best])
             continue;
-        a = tie_of(s, task, task->group->kind, nodes[i]);
-        b = tie_of(s, task, task->group->kind, nodes[best]);
+        a = tie_of(s, task, kind_for(s, task), nodes[i]);
+        b = tie_of(s, task, kind_for(s, task), nodes[best]);
         if (scores[i] > scores[best] || a < b ||
             (a == b && nodes[i]->name_at < nodes[best]->name_at))
             best = i;
@@ -398,32 +439,35 @@ struct gather {
     struct node **nodes; /* that have room of the best sort found so far */
     size_t n;
     enum room room;
+    uint32_t rank;
 };
 
-static void gather_add(struct gather *g, struct node *node, enum room room)
+static void gather_add(struct gather *g, struct node *node, enum room room, uint32_t rank)
 {
-    if (room < g->room) {
+    if (room < g->room || (room == g->room && rank < g->rank)) {
         g->room = room;
+        g->rank = rank;
         g->n = 0;
     }
-    if (room == g->room)
+    if (room == g->room && rank == g->rank)
         g->nodes[g->n++] = node;
 }
 
 bool fit_best_of(struct session *s, const struct task *task, struct node *const *nodes, size_t n,
                  bool with_room, struct choice *out)
 {
-    struct gather g = { ARENA_NEW0_N(&s->arena, struct node *, n + 1), 0, ROOM_NONE };
+    struct gather g = { ARENA_NEW0_N(&s->arena, struct node *, n + 1), 0, ROOM_NONE, 0 };
 
     for (size_t i = 0; i < n; i++) {
         enum room room;
-        fail_t fail = fit_fail(s, task->group->kind, nodes[i], &room);
+        fail_t fail = fit_fail(s, kind_for(s, task), nodes[i], &room);
         s->n_steps++;
         if (fail >= FAIL_DIM && !with_room)
             room = ROOM_FUTURE_OUTSIDE;
         else if (fail != FAIL_NONE)
             continue;
-        gather_add(&g, nodes[i], with_room ? room : ROOM_IDLE);
+        gather_add(&g, nodes[i], with_room ? room : ROOM_IDLE,
+                   rank_of(s, kind_for(s, task), nodes[i]));
     }
     if (!g.n)
         return false;
@@ -449,19 +493,19 @@ static bool best_sampled(struct session *s, const struct task *task, struct choi
 {
     struct model *model = s->model;
     size_t n = model->nodes.n, want = sample_want(n), found = 0, visited = 0;
-    struct gather g = { ARENA_NEW0_N(&s->arena, struct node *, n + 1), 0, ROOM_NONE };
+    struct gather g = { ARENA_NEW0_N(&s->arena, struct node *, n + 1), 0, ROOM_NONE, 0 };
 
     for (; visited < n; visited++) {
         struct node *node = model->nodes.at[(s->cursor + visited) % n];
         enum room room;
-        if (fit_fail(s, task->group->kind, node, &room) != FAIL_NONE)
+        if (fit_fail(s, kind_for(s, task), node, &room) != FAIL_NONE)
             continue;
         if (found == want) {
             visited++;
             break;
         }
         found++;
-        gather_add(&g, node, room);
+        gather_add(&g, node, room, rank_of(s, kind_for(s, task), node));
     }
     s->n_steps += visited;
     s->cursor_changed = s->cursor_changed || visited % n != 0;
@@ -490,7 +534,7 @@ static bool best_kept(struct session *s, struct kind *kind, struct choice *out)
 bool fit_best(struct session *s, const struct task *task, struct choice *out)
 {
     struct model *model = s->model;
-    struct kind *kind = task->group->kind;
+    struct kind *kind = kind_for(s, task);
     uint64_t now = model->touched_base + model->touched.n;
     bool found;
 

@@ -40,6 +40,12 @@ bool fit_best_of(struct session *s, const struct task *task, struct node *const 
 void fit_scores(struct session *s, const struct task *task, struct node *const *nodes, size_t n,
                 double *scores);
 
+/** What plugins say of a node's fixed properties; it need not be one of the model. */
+enum wait_code fit_fixed(struct session *s, const struct kind *kind, const struct node *node);
+/** What plugins and the model say of a node, room and its state aside. */
+enum wait_code fit_coming(struct session *s, const struct kind *kind, const struct node *node);
+/** Free capacity as one number: thousandths of cpu, Mi of memory, and a million a GPU. */
+int64_t fit_free_sum(const struct model *model, const struct kind *kind, const struct node *node);
 /** What plugins and the model say of a node, room aside. */
 enum wait_code fit_predicate(struct session *s, const struct kind *kind, const struct node *node);
 /** Whether what a node fails could end by others leaving it. */

@@ -87,6 +87,9 @@ struct plugin {
                                 const struct node *node);
     double (*score)(struct session *s, struct plugin_use *use, const struct kind *kind,
                     const struct node *node);
+    /** Nodes of a lower rank come first, whatever their score. As local as the score. */
+    uint32_t (*rank)(struct session *s, struct plugin_use *use, const struct kind *kind,
+                     const struct node *node);
     /** Adds to the scores of all candidates at once; for what goes by the others' values. */
     void (*score_all)(struct session *s, struct plugin_use *use, const struct task *task,
                       const struct candidates *candidates);
@@ -148,6 +151,7 @@ enum hooked_what {
     HOOKED_PREDICATE_FIXED,
     HOOKED_PREDICATE,
     HOOKED_SCORE,
+    HOOKED_RANK,
     HOOKED_SCORE_ALL,
     HOOKED_PREEMPTABLE,
     HOOKED_RECLAIMABLE,

@@ -19,6 +19,7 @@
 #include "engine/wide.h"
 
 struct fit;
+struct wish;
 struct setup;
 
 enum { DIM_PODS, DIM_CPU, DIM_MEMORY, DIM_OTHER };
@@ -71,6 +72,7 @@ struct node {
     bool in_shard;
     uint32_t n_refs;                /* reservations' parts */
     uint32_t n_no_cpu, n_no_memory; /* of its tasks, those that ask for none */
+    uint8_t silent;                 /* heard of too long ago: SILENT_... bits, see serverless.h */
 };
 
 struct queue {
@@ -160,7 +162,9 @@ struct kind {
         uint64_t number, read;
         int64_t priority;
         uint32_t needed;
-    } take_failed[2]; /* when nobody could be evicted for so urgent a task; see take.c */
+    } take_failed[2];  /* when nobody could be evicted for so urgent a task; see take.c */
+    struct wish *wish; /* of session `wished`, see serverless.h */
+    uint64_t wished;
 };
 
 struct alike {

@@ -115,6 +115,7 @@ static int read_quota(const struct berth_value *value, struct policy *policy, st
 {
     if (value->kind != BERTH_VALUE_OBJECT)
         return err_set(err, -EINVAL, "/defaultQuota: an object with cpu and gpu");
+    policy->default_cpu = policy->default_gpu = -1;
     for (size_t i = 0; i < value->n_members; i++) {
         const struct berth_value *m = &value->members[i];
         struct err why = { 0 };

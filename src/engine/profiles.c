@@ -76,13 +76,18 @@ static const struct berth_tier bench_tiers[] = {
 };
 
 static const struct berth_tier beam_tiers[] = {
-    TIER({ .name = "pools" }),
+    TIER({ .name = "predicates" }, { .name = "pools" }),
 };
 static const struct berth_value beam_policy = { OBJECT(
-    TEXT("search", "exact"), TEXT("tie", "pack"), TEXT("jobTie", "created"),
-    TEXT("reservationTtl", "180s"), TEXT("heartbeatTimeout", "60s"), TEXT("anyGpu", "pool"),
-    WHOLE("provisionAttempts", 3), REAL("memoryHeadroom", 1.25), FLAG("failover", true),
-    TEXT("protectAfter", "never"), TEXT("inqueueTimeout", "never"), TEXT("gangTimeout", "never")) };
+    TEXT("search", "exact"), TEXT("tie", "spread"), TEXT("jobTie", "created"),
+    TEXT("reservations", "durable"), TEXT("reservationTtl", "180s"),
+    TEXT("heartbeatTimeout", "60s"), TEXT("anyGpu", "pool"), TEXT("protectAfter", "never"),
+    TEXT("inqueueTimeout", "never"), TEXT("gangTimeout", "never"), TEXT("bootTime", "180s"),
+    WHOLE("provisionAttempts", 3), REAL("memoryHeadroom", 1.25), FLAG("failover", true)) };
+
+static const struct berth_tier ledger_tiers[] = {
+    TIER({ .name = "gang" }, { .name = "predicates" }, { .name = "ledger" }),
+};
 
 static const struct berth_config profiles[] = {
     { .profile = "berth",
@@ -96,10 +101,15 @@ static const struct berth_config profiles[] = {
       .n_tiers = COUNT_OF(volcano_tiers),
       .policy = &volcano_policy },
     { .profile = "beam",
-      .actions = WORDS("serverless"),
+      .actions = WORDS("provision"),
       .tiers = beam_tiers,
       .n_tiers = COUNT_OF(beam_tiers),
       .policy = &beam_policy },
+    { .profile = "ledger",
+      .actions = WORDS("allocate", "backfill"),
+      .tiers = ledger_tiers,
+      .n_tiers = COUNT_OF(ledger_tiers),
+      .policy = &berth_policy },
     { .profile = "bench",
       .actions = WORDS("allocate"),
       .tiers = bench_tiers,

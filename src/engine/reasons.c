@@ -263,6 +263,35 @@ static uint32_t backed_off(const struct session *s, const struct group *group, i
     return n;
 }
 
+/* Whether what a task was promised is a machine on its way. */
+static bool is_on_machine(const struct task *task)
+{
+    return task->node && (task->node->at == NOWHERE || task->node->kept->state == NODE_COMING);
+}
+
+static uint32_t n_on_machines(const struct group *group, const struct node **first)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < group->spec->replicas; i++) {
+        const struct task *task = &group->tasks[i];
+        if (task->state != BERTH_TASK_PIPELINED || !is_on_machine(task))
+            continue;
+        if (!n++)
+            *first = task->node;
+    }
+    return n;
+}
+
+static const struct berth_reason *group_reason(struct session *s, const struct group *group)
+{
+    const struct seat *seat = seat_of(s, group->job);
+    const struct wait_note *note = seat->notes ? &seat->notes[group->at] : NULL;
+
+    return note && note->why.code ? why_reason(s, &note->why, note->until_ms)
+                                  : kind_reason(s, group->kind);
+}
+
 static void group_verdicts(struct session *s, struct verdicts *v, const char *id,
                            const struct group *group)
 {
@@ -277,11 +306,16 @@ static void group_verdicts(struct session *s, struct verdicts *v, const char *id
         add(s, v, id, group->spec->name, n_back, why_reason(s, &why, until_ms));
     }
     if (n_promised) {
+        const struct node *machine = NULL;
+        uint32_t n_coming = n_on_machines(group, &machine);
         why.code = WAIT_WAITING_FOR_EVICTION;
-        add(s, v, id, group->spec->name, n_promised, why_reason(s, &why, 0));
+        add(s, v, id, group->spec->name, n_promised - n_coming, why_reason(s, &why, 0));
+        why.code = WAIT_WAITING_FOR_MACHINE;
+        why.blocker = machine ? machine->id : NULL;
+        add(s, v, id, group->spec->name, n_coming, why_reason(s, &why, 0));
     }
     if (n_pending > n_back)
-        add(s, v, id, group->spec->name, n_pending - n_back, kind_reason(s, group->kind));
+        add(s, v, id, group->spec->name, n_pending - n_back, group_reason(s, group));
 }
 
 /* A job that asked for a deadline and did not start by then fails for what it waited for. */
@@ -350,7 +384,7 @@ static void list_promised(struct session *s, struct berth_decisions *out)
             continue;
         for (size_t i = 0; i < job->n_tasks; i++) {
             const struct task *task = &job->tasks[i];
-            if (task->state != BERTH_TASK_PIPELINED || task->is_told)
+            if (task->state != BERTH_TASK_PIPELINED || task->is_told || is_on_machine(task))
                 continue;
             struct berth_part *part = VEC_ADD(&parts);
             part->kind = BERTH_PART_RESERVE;

@@ -6,7 +6,20 @@
 #include <string.h>
 
 #include "engine/actions.h"
+#include "engine/beam.h"
 #include "engine/fit.h"
+
+/* Its end and its age; notes when time alone ends it. */
+static bool still_holds(struct session *s, const struct berth_reservation *r)
+{
+    int64_t ttl = s->policy->reservation_ttl_ms, until = r->until_ms ? r->until_ms : BERTH_NEVER;
+
+    if (r->made_at_ms && ttl < BERTH_NEVER - r->made_at_ms && r->made_at_ms + ttl < until)
+        until = r->made_at_ms + ttl;
+    if (until < BERTH_NEVER)
+        session_wake_at(s, until + 1);
+    return s->in.now_ms <= until;
+}
 
 static bool is_idle(const struct session *s, const struct task *task, const struct node *node)
 {
@@ -16,6 +29,15 @@ static bool is_idle(const struct session *s, const struct task *task, const stru
         if (asks->at[i].value > column_idle(&s->model->columns[asks->at[i].dim], node->at))
             return false;
     return true;
+}
+
+/* The action `provision` finds it there, and promises nothing twice. */
+static void note_held(struct session *s, struct task *task, const struct berth_reservation *r)
+{
+    struct held *held = ARENA_NEW0(&s->arena, struct held);
+
+    *held = (struct held){ task, r };
+    map_put_int(&beam_of(s)->held, (uintptr_t)task, held);
 }
 
 /* Promises its room to each task that still waits for it; how many do. */
@@ -31,6 +53,7 @@ static size_t hold_parts(struct session *s, const struct berth_reservation *r, s
             fit_predicate(s, task->group->kind, node))
             continue;
         statement_pipeline(&stmt, task, node, r->purpose == BERTH_FOR_EVICTION, 0);
+        note_held(s, task, r);
         held[n++] = task;
     }
     return n;
@@ -67,17 +90,18 @@ static void hold(struct session *s, const struct berth_reservation *r)
     struct why why;
     size_t n;
 
-    if (!reservation_holds(s, r)) {
-        answer_release(s, r->id, "TIMED_OUT");
+    if (!still_holds(s, r)) {
+        answer_release(s, r->id, WAIT_CAPACITY_CHANGED, "TIMED_OUT");
         return;
     }
     if (!job || !job->kept || !job_is_open(s, job, &why)) {
-        answer_release(s, r->id, "OWNER_GONE");
+        answer_release(s, r->id, WAIT_CAPACITY_CHANGED, "OWNER_GONE");
         return;
     }
     n = hold_parts(s, r, held);
     if (!n)
-        answer_release(s, r->id, job_n_ready(job) >= job->min_available ? "MOVED" : "NODE_CHANGED");
+        answer_release(s, r->id, WAIT_CAPACITY_CHANGED,
+                       job_n_ready(job) >= job->min_available ? "MOVED" : "NODE_CHANGED");
     else
         bind_parts(s, r, job, held, n);
 }
@@ -97,9 +121,10 @@ void reservations_hold(struct session *s)
     struct shelf *shelf = &s->model->shelves[BERTH_RESERVATION];
     const struct berth_reservation **list;
 
-    if (!shelf->items.n || s->setup->is_reference ||
+    if (!shelf->items.n || s->setup->is_reference || s->setup->is_beam ||
         s->policy->reservations != RESERVATIONS_DURABLE)
         return;
+    beam_of(s)->is_held = true;
     list = ARENA_NEW0_N(&s->arena, const struct berth_reservation *, shelf->items.n + 1);
     for (size_t i = 0; i < shelf->items.n; i++)
         list[i] = shelf->items.at[i]->kept;

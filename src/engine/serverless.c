@@ -1,297 +1,282 @@
-/* Serverless placement: see serverless.h. */
+/* Serverless: see serverless.h. */
 #include "engine/serverless.h"
 
 #include <string.h>
 
 #include "base/str.h"
 
-/* Models in the order in which "any" prefers them. */
-static const char *const catalogue[] = {
-    "A10",        "A10G",       "A100", "A100-40", "A100-80",    "A16",     "A30",     "A40",
-    "A4000",      "A5000",      "L4",   "L40",     "T4",         "GAUDI2",  "GH200",   "H100",
-    "H200",       "B200",       "B300", "A6000",   "RTX4000Ada", "RTX4090", "RTX5090", "RTX6000",
-    "RTX6000Ada", "RTXPro6000", "L40S", "V100",    "V100-32",
-};
-
-/* By ASCII: the locale must not decide. */
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-static char upper(char c)
-{
-    return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
-}
-
-static bool is_word(char c)
-{
-    return is_digit(c) || (upper(c) >= 'A' && upper(c) <= 'Z');
-}
-
-/* A name without vendor, separators, form factor and unit: A100-SXM4-80GB is A10080. */
-static void plain_name(const char *name, char out[64])
-{
-    static const char *const dropped[] = { "NVIDIA", "TESLA", "GEFORCE", "SXM2", "SXM3",
-                                           "SXM4",   "SXM5",  "PCIE",    "HBM3", "HBM2E" };
-    size_t n = 0, length;
-
-    for (const char *c = name; *c && n + 1 < 64; c++)
-        if (is_word(*c))
-            out[n++] = upper(*c);
-    out[n] = '\0';
-    for (size_t i = 0; i < COUNT_OF(dropped); i++) {
-        char *at = strstr(out, dropped[i]);
-        if (at)
-            memmove(at, at + strlen(dropped[i]), strlen(at + strlen(dropped[i])) + 1);
-    }
-    length = strlen(out);
-    if (length > 3 && strcmp(out + length - 2, "GB") == 0 && is_digit(out[length - 3]))
-        out[length - 2] = '\0';
-    else if (length > 5 && out[length - 1] == 'G' &&
-             (strcmp(out + length - 3, "80G") == 0 || strcmp(out + length - 3, "40G") == 0 ||
-              strcmp(out + length - 3, "32G") == 0))
-        out[length - 1] = '\0';
-}
-
-bool gpu_model_eq(const char *a, const char *b)
-{
-    char x[64], y[64];
-
-    if (!a || !b)
-        return a == b;
-    plain_name(a, x);
-    plain_name(b, y);
-    return strcmp(x, y) == 0;
-}
-
-static size_t catalogue_place(const char *model)
-{
-    for (size_t i = 0; i < COUNT_OF(catalogue); i++)
-        if (gpu_model_eq(catalogue[i], model))
-            return i;
-    return COUNT_OF(catalogue);
-}
+enum { IS_THERE = 10 }; /* what an available node scores above one on its way */
 
 const struct berth_pool *pool_find(const struct session *s, const char *name)
 {
     return name ? shelf_get(&s->model->shelves[BERTH_POOL], name) : NULL;
 }
 
-/* The chain of the first listed model that has one. */
-static const struct berth_chain *chain_of(const struct session *s, const struct kind *kind)
+struct berth_node pool_node(const struct berth_pool *pool, const char *id)
 {
-    const struct shelf *shelf = &s->model->shelves[BERTH_CHAIN];
+    return (struct berth_node){
+        .id = id,
+        .state = NODE_COMING,
+        .pool = pool->name,
+        .gpu_model = pool->gpu_model,
+        .runtime = pool->runtime,
+    };
+}
 
-    for (size_t i = 0; i < kind->spec->gpu_models.n; i++)
-        VEC_EACH (item, &shelf->items) {
-            const struct berth_chain *chain = (*item)->kept;
-            if (gpu_model_eq(chain->model, kind->spec->gpu_models.at[i]))
-                return chain;
-        }
+/* --- What a class of tasks wants */
+
+static bool is_said(const char *text)
+{
+    return text && text[0];
+}
+
+static void list_models(struct session *s, const struct berth_words *words, struct wish *wish)
+{
+    wish->models = ARENA_NEW0_N(&s->arena, struct gpu_model, words->n + 1);
+    for (size_t i = 0; i < words->n && !wish->is_any; i++) {
+        if (strcmp(words->at[i], "any") == 0)
+            wish->is_any = true;
+        else
+            wish->models[wish->n_models++] = gpu_model_of(words->at[i]);
+    }
+}
+
+static const struct berth_chain *chain_for(const struct session *s, const struct gpu_model *model)
+{
+    VEC_EACH (item, &s->model->shelves[BERTH_CHAIN].items) {
+        struct gpu_model of = gpu_model_of((*item)->key);
+        if (strcmp(of.name, model->name) == 0)
+            return (*item)->kept;
+    }
     return NULL;
 }
 
-struct wish wish_of(struct session *s, const struct kind *kind, bool unselected)
+/* The first listed model with a chain counts; pools that there are not are passed over. */
+static void list_chain(struct session *s, struct wish *wish)
 {
-    const struct berth_words *models = &kind->spec->gpu_models;
-    uint32_t gpu = dim_find(s->model, "gpu");
-    struct wish wish = { .kind = kind, .selector = unselected ? NULL : kind->spec->pool_selector };
+    const struct berth_chain *chain = NULL;
 
-    if (wish.selector && !wish.selector[0])
-        wish.selector = NULL;
-    wish.wants_gpu = gpu != NOWHERE && asks_of(&kind->asks, gpu) > 0;
-    wish.any =
-        wish.wants_gpu && (models->n == 0 || (models->n == 1 && text_eq(models->at[0], "any")));
-    if (wish.wants_gpu && !wish.any && !wish.selector && s->policy->failover)
-        wish.chain = chain_of(s, kind);
+    if (!s->policy->failover || wish->is_any || wish->selector)
+        return;
+    shelf_sort(&s->model->shelves[BERTH_CHAIN]);
+    for (size_t i = 0; i < wish->n_models && !chain; i++)
+        chain = chain_for(s, &wish->models[i]);
+    if (!chain)
+        return;
+    wish->chain = ARENA_NEW0_N(&s->arena, const struct berth_pool *, chain->pools.n + 1);
+    for (size_t i = 0; i < chain->pools.n; i++) {
+        const struct berth_pool *pool = pool_find(s, chain->pools.at[i]);
+        if (pool)
+            wish->chain[wish->n_chain++] = pool;
+    }
+}
+
+struct wish *wish_of(struct session *s, const struct kind *of)
+{
+    struct kind *kind = (struct kind *)of; /* what hangs on it is a cache */
+    const struct berth_task_group *spec = kind->spec;
+    uint32_t gpu = dim_find(s->model, "gpu");
+    struct wish *wish;
+
+    if (kind->wished == s->number)
+        return kind->wish;
+    wish = ARENA_NEW0(&s->arena, struct wish);
+    kind->wish = wish;
+    kind->wished = s->number;
+    wish->kind = kind;
+    wish->selector = is_said(spec->pool_selector) ? spec->pool_selector : NULL;
+    wish->is_pinned = is_said(spec->pinned_to);
+    wish->wants_gpu = gpu != NOWHERE && asks_of(&kind->asks, gpu) > 0;
+    wish->n_standings = s->model->alikes.n;
+    wish->standings = ARENA_NEW0_N(&s->arena, struct standing, wish->n_standings + 1);
+    if (wish->wants_gpu) {
+        list_models(s, &spec->gpu_models, wish);
+        list_chain(s, wish);
+    }
     return wish;
 }
 
-/* The place of a pool in the chain, from 1; 0 if it is not in it. */
-static size_t chain_place(const struct session *s, const struct wish *wish, const char *pool)
-{
-    size_t place = 0;
+/* --- Filters */
 
-    for (size_t i = 0; wish->chain && pool && i < wish->chain->pools.n; i++) {
-        if (!pool_find(s, wish->chain->pools.at[i]))
-            continue; /* of a pool that there is not */
-        place++;
-        if (strcmp(wish->chain->pools.at[i], pool) == 0)
-            return place;
-    }
+/* The place of a pool in the chain, from 1; 0 if it is not in it. */
+static uint32_t chain_place(const struct wish *wish, const char *pool)
+{
+    for (size_t i = 0; pool && i < wish->n_chain; i++)
+        if (strcmp(wish->chain[i]->name, pool) == 0)
+            return (uint32_t)(i + 1);
     return 0;
 }
 
-static bool is_listed(const struct wish *wish, const char *model)
+/* The place of a model in the list, or -1 if it is not wanted. */
+static int64_t model_place(const struct session *s, const struct wish *wish,
+                           const struct gpu_model *model)
 {
-    for (size_t i = 0; i < wish->kind->spec->gpu_models.n; i++)
-        if (gpu_model_eq(wish->kind->spec->gpu_models.at[i], model))
-            return true;
-    return false;
+    for (size_t i = 0; i < wish->n_models; i++)
+        if (gpu_model_serves(&wish->models[i], model))
+            return (int64_t)i;
+    if (wish->is_any && model->place >= 0)
+        return (int64_t)wish->n_models + model->place;
+    if (wish->is_any && wish->selector && s->policy->any_gpu == ANY_GPU_POOL)
+        return 0;
+    return !wish->is_any && !wish->n_models ? 0 : -1; /* a GPU, and no word on which */
 }
 
-static bool wants_model(const struct session *s, const struct wish *wish, const char *model)
+static bool is_beneath(const char *path, const char *folder)
 {
-    if (!wish->any)
-        return is_listed(wish, model);
-    if (wish->selector && s->policy->any_gpu == ANY_GPU_POOL)
-        return true;
-    return catalogue_place(model) < COUNT_OF(catalogue);
+    size_t n = strlen(folder);
+
+    return strncmp(path, folder, n) == 0;
 }
 
-/* Folders of the system, alone or (with a star) with all that is beneath them. */
-static bool is_system_mount(const char *path)
+/* Without empty parts, "." and ".."; out has room for the path. */
+static void path_resolve(const char *path, char *out)
+{
+    size_t n = 0;
+
+    while (*path) {
+        size_t length = strcspn(path, "/");
+        if (length == 2 && path[0] == '.' && path[1] == '.') {
+            while (n && out[--n] != '/')
+                ;
+        } else if (length && !(length == 1 && path[0] == '.')) {
+            out[n++] = '/';
+            memcpy(out + n, path, length);
+            n += length;
+        }
+        path += length + (path[length] == '/');
+    }
+    if (!n)
+        out[n++] = '/';
+    out[n] = '\0';
+}
+
+/* The system's folders. */
+static bool is_systems(const char *path)
 {
     static const char *const exact[] = { "/", "/home", "/var" };
     static const char *const begins[] = { "/dev", "/etc", "/proc",    "/root",
                                           "/run", "/sys", "/var/lib", "/var/run" };
+    CLEANUP(freep) char *plain = NEW0_N(char, strlen(path) + 3);
 
+    path_resolve(path, plain);
     for (size_t i = 0; i < COUNT_OF(exact); i++)
-        if (strcmp(path, exact[i]) == 0)
+        if (strcmp(plain, exact[i]) == 0)
             return true;
     for (size_t i = 0; i < COUNT_OF(begins); i++)
-        if (text_begins(path, begins[i]))
+        if (is_beneath(plain, begins[i]))
             return true;
-    return false;
+    return path[0] != '/';
 }
 
-static bool is_safe_for_strangers(const struct wish *wish)
+/* Whether tasks may go to strangers' machines. */
+static bool is_for_strangers(const struct wish *wish)
 {
     const struct berth_task_group *spec = wish->kind->spec;
 
     if (!spec->allow_marketplace || wish->selector || spec->docker || spec->durable_disk)
         return false;
     for (size_t i = 0; i < spec->host_mounts.n; i++)
-        if (is_system_mount(spec->host_mounts.at[i]))
+        if (is_systems(spec->host_mounts.at[i]))
             return false;
     return true;
 }
 
-static bool restores(const struct wish *wish, const char *runtime, const char *model)
+static bool is_foreign(const struct wish *wish, const struct berth_node *node,
+                       const struct berth_pool *pool)
 {
-    const struct berth_checkpoint *point = wish->kind->spec->checkpoint;
-
-    if (!point || !point->available || point->filesystem_only)
-        return true;
-    if (point->runtime && point->runtime[0] &&
-        !text_eq(point->runtime, runtime && runtime[0] ? runtime : "runc"))
-        return false;
-    return !point->gpu_model || !point->gpu_model[0] || gpu_model_eq(point->gpu_model, model);
+    return is_said(node->owner) && !text_eq(node->owner, wish->kind->namespace_) &&
+           !node->managed && !(pool && pool->marketplace);
 }
 
-/* What a pool asks of those who use it. */
-static enum wait_code pool_filter(const struct session *s, const struct wish *wish,
-                                  const struct berth_pool *pool, const char *name, bool pinned)
+static enum wait_code pool_filter(const struct wish *wish, const struct berth_node *node,
+                                  const struct berth_pool *pool)
 {
-    bool in_chain = chain_place(s, wish, name) > 0;
+    const struct berth_task_group *spec = wish->kind->spec;
+    bool is_open = chain_place(wish, node->pool) || wish->is_pinned;
 
-    if (wish->selector && !pinned && !text_eq(wish->selector, name))
+    if (wish->selector && !wish->is_pinned && !text_eq(wish->selector, node->pool))
         return WAIT_POOL_MISMATCH;
     if (!pool)
         return WAIT_NONE;
-    if (!wish->selector && pool->requires_selector && !in_chain && !pinned)
+    if (pool->requires_selector && !wish->selector && !is_open)
         return WAIT_POOL_MISMATCH;
-    if (pool->requires_storage && !wish->kind->spec->storage && !in_chain)
+    if (pool->requires_storage && !spec->storage && !chain_place(wish, node->pool))
         return WAIT_POOL_MISMATCH;
-    if (pool->marketplace && !is_safe_for_strangers(wish))
+    if (pool->marketplace && !is_for_strangers(wish))
         return WAIT_POOL_MISMATCH;
-    if (pool->preemptible && !wish->kind->spec->allow_preemptible)
+    if (pool->preemptible && !spec->allow_preemptible)
         return WAIT_SPOT_NOT_ALLOWED;
     return WAIT_NONE;
 }
 
-static enum wait_code gpu_filter(const struct session *s, const struct wish *wish,
-                                 const char *model, const char *pool)
+/* Whether a checkpoint could be restored there; one of files alone can be anywhere. */
+static bool restores(const struct wish *wish, const struct berth_node *node)
 {
-    bool has = model && model[0];
+    const struct berth_checkpoint *point = wish->kind->spec->checkpoint;
+    const char *runtime = is_said(node->runtime) ? node->runtime : "runc";
 
-    if (has != wish->wants_gpu)
-        return WAIT_NO_SUCH_DEVICE;
-    if (!has || chain_place(s, wish, pool) || wants_model(s, wish, model))
-        return WAIT_NONE;
-    return WAIT_NO_SUCH_DEVICE;
+    if (!point || !point->available || point->filesystem_only)
+        return true;
+    if (is_said(point->runtime) && !text_eq(point->runtime, runtime))
+        return false;
+    return !is_said(point->gpu_model) ||
+           (is_said(node->gpu_model) && gpu_model_same(point->gpu_model, node->gpu_model));
 }
 
-enum wait_code wish_filter(struct session *s, const struct wish *wish, const struct node *node)
+struct standing wish_standing(struct session *s, const struct wish *wish,
+                              const struct berth_node *node)
 {
-    const struct berth_node *kept = node->kept;
-    const struct berth_task_group *spec = wish->kind->spec;
-    const struct berth_pool *pool = pool_find(s, kept->pool);
-    bool pinned = spec->pinned_to && spec->pinned_to[0];
-    enum wait_code code;
+    const struct berth_pool *pool = pool_find(s, node->pool);
+    struct standing out = { .is_known = true };
+    bool has_gpu = is_said(node->gpu_model);
+    struct gpu_model model = gpu_model_of(has_gpu ? node->gpu_model : "");
+    int64_t place = has_gpu && wish->wants_gpu ? model_place(s, wish, &model) : 0;
 
-    if (pool && pool->is_private && kept->heard_at_ms &&
-        s->in.now_ms - kept->heard_at_ms > s->policy->heartbeat_timeout_ms)
-        return WAIT_NODE_NOT_READY;
-    if (kept->cordoned || kept->draining)
-        return WAIT_NODE_CORDONED;
-    if (pinned && strcmp(spec->pinned_to, node->id) != 0)
-        return WAIT_NODE_PINNED;
-    if (kept->owner && kept->owner[0] && !text_eq(kept->owner, wish->kind->namespace_) &&
-        !kept->managed && !(pool && pool->marketplace))
-        return WAIT_NOT_YOUR_NODE;
-    code = pool_filter(s, wish, pool, kept->pool, pinned);
-    if (code)
-        return code;
-    if (!restores(wish, kept->runtime, kept->gpu_model))
-        return WAIT_CHECKPOINT_MISMATCH;
-    return gpu_filter(s, wish, kept->gpu_model, kept->pool);
+    if (node->cordoned || node->draining)
+        out.code = WAIT_NODE_CORDONED;
+    else if (is_foreign(wish, node, pool))
+        out.code = WAIT_NOT_YOUR_NODE;
+    else
+        out.code = pool_filter(wish, node, pool);
+    if (!out.code && !restores(wish, node))
+        out.code = WAIT_CHECKPOINT_MISMATCH;
+    if (place < 0)
+        out.rank = chain_place(wish, node->pool);
+    if (!out.code && (has_gpu != wish->wants_gpu || (place < 0 && !out.rank)))
+        out.code = WAIT_NO_SUCH_DEVICE;
+    out.score = (pool ? pool->priority : 0) + (node_takes_work(node->state) ? IS_THERE : 0) -
+                (place > 0 ? place : 0);
+    return out;
 }
 
-size_t wish_rank(struct session *s, const struct wish *wish, const struct node *node)
+const struct standing *standing_of(struct session *s, const struct kind *kind,
+                                   const struct node *node)
 {
-    if (!wish->chain || is_listed(wish, node->kept->gpu_model))
-        return 0;
-    return chain_place(s, wish, node->kept->pool);
+    const struct wish *wish = wish_of(s, kind);
+    struct standing *standing = &wish->standings[node->alike];
+
+    if (!standing->is_known)
+        *standing = wish_standing(s, wish, node->kept);
+    return standing;
 }
 
-static int64_t preference(const struct wish *wish, const char *model)
-{
-    size_t place;
+/* --- Pools that machines could come from */
 
-    if (!wish->wants_gpu)
-        return 0;
-    if (wish->any) {
-        place = catalogue_place(model);
-        return place == COUNT_OF(catalogue) ? 0 : (int64_t)place;
-    }
-    for (size_t i = 0; i < wish->kind->spec->gpu_models.n; i++)
-        if (gpu_model_eq(wish->kind->spec->gpu_models.at[i], model))
-            return (int64_t)i;
-    return 0;
-}
-
-int64_t wish_score(struct session *s, const struct wish *wish, const struct node *node)
-{
-    const struct berth_pool *pool = pool_find(s, node->kept->pool);
-
-    return (pool ? pool->priority : 0) + (node->kept->state == NODE_READY ? 10 : 0) -
-           preference(wish, node->kept->gpu_model);
-}
-
-bool wish_takes_pool(struct session *s, const struct wish *wish, const struct berth_pool *pool)
-{
-    return !pool_filter(s, wish, pool, pool->name, false) &&
-           !gpu_filter(s, wish, pool->gpu_model, pool->name) &&
-           restores(wish, pool->runtime, pool->gpu_model);
-}
-
-/* A pool with the place it takes in the order. */
 struct ranked {
     const struct berth_pool *pool;
-    size_t chain;
-    int64_t preference;
+    struct standing standing;
+    int64_t place; /* of its model in the list */
 };
 
+/* Listed models in their order, then the chain; of equals the pool of higher priority. */
 static int by_rank(const void *a, const void *b)
 {
     const struct ranked *x = a, *y = b;
 
-    if (x->chain != y->chain)
-        return x->chain < y->chain ? -1 : 1;
-    if (x->preference != y->preference)
-        return x->preference < y->preference ? -1 : 1;
+    if (x->standing.rank != y->standing.rank)
+        return x->standing.rank < y->standing.rank ? -1 : 1;
+    if (x->place != y->place)
+        return x->place < y->place ? -1 : 1;
     if (x->pool->priority != y->pool->priority)
         return x->pool->priority > y->pool->priority ? -1 : 1;
     if (x->pool->seq != y->pool->seq)
@@ -299,22 +284,90 @@ static int by_rank(const void *a, const void *b)
     return strcmp(x->pool->name, y->pool->name);
 }
 
-size_t wish_pools(struct session *s, const struct wish *wish, const struct berth_pool **out)
+void wish_list_pools(struct session *s, struct wish *wish)
 {
     const struct shelf *shelf = &s->model->shelves[BERTH_POOL];
-    struct ranked *list = ARENA_NEW0_N(&s->arena, struct ranked, shelf->items.n + 1);
+    struct ranked *list;
     size_t n = 0;
 
+    if (wish->has_pools)
+        return;
+    wish->has_pools = true;
+    list = ARENA_NEW0_N(&s->arena, struct ranked, shelf->items.n + 1);
     VEC_EACH (item, &shelf->items) {
-        const struct berth_pool *pool = (*item)->kept;
-        bool listed = !wish->wants_gpu || wants_model(s, wish, pool->gpu_model);
-        if (!wish_takes_pool(s, wish, pool))
-            continue;
-        list[n++] = (struct ranked){ pool, listed ? 0 : chain_place(s, wish, pool->name),
-                                     !listed || wish->any ? 0 : preference(wish, pool->gpu_model) };
+        struct ranked *one = &list[n];
+        struct berth_node node;
+        one->pool = (*item)->kept;
+        node = pool_node(one->pool, one->pool->name);
+        one->standing = wish_standing(s, wish, &node);
+        one->place = wish->is_any ? 0 : one->pool->priority - one->standing.score;
+        n += one->standing.code == WAIT_NONE;
     }
     qsort(list, n, sizeof(*list), by_rank);
+    wish->pools = ARENA_NEW0_N(&s->arena, const struct berth_pool *, n + 1);
     for (size_t i = 0; i < n; i++)
-        out[i] = list[i].pool;
-    return n;
+        wish->pools[i] = list[i].pool;
+    wish->n_pools = n;
+}
+
+/* --- Nodes that fell silent */
+
+void nodes_note_silence(struct session *s, uint8_t bit)
+{
+    int64_t timeout_ms = s->policy->heartbeat_timeout_ms;
+
+    NODE_EACH (node, s->model) {
+        const struct berth_pool *pool = pool_find(s, node->kept->pool);
+        bool counts = bit == SILENT_ANY || (pool && pool->is_private);
+        int64_t end_ms = node->kept->heard_at_ms;
+        bool silent;
+        if (end_ms && end_ms < BERTH_NEVER - timeout_ms)
+            end_ms += timeout_ms;
+        else
+            counts = false; /* nobody says when it was heard of */
+        silent = counts && s->in.now_ms > end_ms;
+        if (counts && !silent && node_takes_work(node->kept->state))
+            session_wake_at(s, end_ms + 1);
+        if (silent == ((node->silent & bit) != 0))
+            continue;
+        node->silent ^= bit;
+        node_touch(s->model, node);
+    }
+}
+
+/* --- Room */
+
+static int64_t rented_of(const struct session *s, const struct kind *kind, const struct node *node,
+                         uint32_t dim)
+{
+    const struct berth_amounts *rented = &node->kept->rented;
+
+    if (is_said(kind->spec->pinned_to))
+        return 0;
+    for (size_t i = 0; i < rented->n; i++)
+        if (strcmp(rented->at[i].name, s->model->dims.at[dim]->name) == 0)
+            return rented->at[i].value;
+    return 0;
+}
+
+fail_t serverless_room(const struct session *s, const struct kind *kind, const struct node *node,
+                       enum room *room)
+{
+    bool is_held = false;
+
+    *room = ROOM_NONE;
+    for (size_t i = 0; i < kind->asks.n; i++) {
+        const struct ask *ask = &kind->asks.at[i];
+        const struct column *c = &s->model->columns[ask->dim];
+        int64_t idle = column_idle(c, node->at);
+        int64_t rented = node->kept->rented.n ? rented_of(s, kind, node, ask->dim) : 0;
+        if (ask->value > wrap_sub(idle, rented))
+            return FAIL_DIM + ask->dim;
+        is_held = is_held || ask->value > wrap_sub(wrap_sub(idle, c->pipelined[node->at]), rented);
+    }
+    if (is_held)
+        return WAIT_RESERVED_FOR_OTHER;
+    *room =
+        s->setup->shard_mode == BERTH_SHARD_SOFT && !node->in_shard ? ROOM_IDLE_OUTSIDE : ROOM_IDLE;
+    return FAIL_NONE;
 }

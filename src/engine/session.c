@@ -1,6 +1,8 @@
 /* Sessions: see session.h. */
 #include "engine/session.h"
 
+#include "engine/beam.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -64,6 +66,8 @@ struct session *session_open(struct model *model, const struct setup *setup,
         if (setup->uses[i].plugin->open)
             setup->uses[i].plugin->open(s, &setup->uses[i]);
     }
+    if (setup->is_beam)
+        beam_hold(s);
     return s;
 }
 
@@ -84,6 +88,7 @@ void session_close(struct session *s)
         op->task->evicted = false;
         s->log.n--;
     }
+    beam_close(s);
     VEC_FINI(&s->log);
     VEC_FINI(&s->groups);
     arena_fini(&s->arena);
@@ -142,8 +147,8 @@ bool job_is_open(struct session *s, struct job *job, struct why *why)
         why->code = kept->withheld;
     } else if (kept->stopping) {
         why->code = WAIT_HELD;
-    } else if (s->setup->is_beam) {
-        return true; /* its jobs need no queue */
+    } else if (s->setup->is_beam && !job->queue) {
+        return true; /* its jobs need none */
     } else if (!job->queue || !job->queue->kept) {
         why->code = WAIT_QUEUE_UNKNOWN;
         why->blocker = job->queue ? job->queue->name : NULL;
@@ -152,16 +157,6 @@ bool job_is_open(struct session *s, struct job *job, struct why *why)
         why->blocker = job->queue->name;
     }
     return !why->code;
-}
-
-bool reservation_holds(struct session *s, const struct berth_reservation *r)
-{
-    int64_t ttl = s->policy->reservation_ttl_ms, until = r->until_ms ? r->until_ms : BERTH_NEVER;
-
-    if (r->made_at_ms && ttl != BERTH_NEVER && r->made_at_ms + ttl < until)
-        until = r->made_at_ms + ttl;
-    session_wake_at(s, until == BERTH_NEVER ? until : until + 1);
-    return s->in.now_ms <= until;
 }
 
 bool task_is_due(struct session *s, const struct task *task)

@@ -17,7 +17,9 @@
 #include "engine/model.h"
 #include "engine/setup.h"
 
-enum op_kind { OP_ALLOCATE, OP_PIPELINE, OP_EVICT, OP_UNPIPELINE };
+struct beam;
+
+enum op_kind { OP_ALLOCATE, OP_PIPELINE, OP_EVICT, OP_UNPIPELINE, OP_FAIL };
 
 struct op {
     enum op_kind kind;
@@ -29,7 +31,13 @@ struct op {
     bool evicted; /* pipeline: room that evictions make */
     double score;
     const char *reason;      /* evict */
-    const char *reservation; /* allocate: the one that is used, or NULL */
+    const char *reservation; /* allocate: the one that it uses, or NULL */
+};
+
+/* Why the tasks of a group wait, where it is not the nodes that say it. */
+struct wait_note {
+    struct why why;
+    int64_t until_ms; /* 0: time does not end it */
 };
 
 /* What a session knows about a job: hangs on job->seat. */
@@ -45,7 +53,8 @@ struct seat {
     struct kind *stuck;      /* the class of its task that found no node */
     uint32_t placed, needed; /* the gang when it gave up */
     bool was_tried;
-    struct sub_job *subs; /* see topology.h */
+    struct wait_note *notes; /* by group, or NULL */
+    struct sub_job *subs;    /* see topology.h */
     size_t n_subs;
 };
 
@@ -75,8 +84,9 @@ struct session {
     bool is_dry_run; /* victims are taken away only to see what would happen */
     uint32_t cursor; /* sampling search */
     bool cursor_changed;
-    wide *total; /* what queues share, by dimension */
-    void *beam;  /* see actions/provision.c */
+    wide *total;       /* what queues share, by dimension */
+    struct beam *beam; /* see beam.h; NULL until it is used */
+    struct kind *as;   /* whom fit searches for, if not the task's own class; NULL mostly */
     struct topology *topology;
 };
 
@@ -106,8 +116,6 @@ bool job_is_open(struct session *s, struct job *job, struct why *why);
 struct victims tasks_pending(struct session *s, const struct job *job, bool best_effort);
 /** Lists a job's pending tasks into its seat, once. */
 void seat_list(struct session *s, struct job *job);
-/** Whether a reservation still holds room: its end and its age. */
-bool reservation_holds(struct session *s, const struct berth_reservation *reservation);
 /** Whether a pending task may be placed now: its back-off is over. */
 bool task_is_due(struct session *s, const struct task *task);
 
@@ -125,6 +133,8 @@ void statement_pipeline(struct statement *stmt, struct task *task, struct node *
 void statement_evict(struct statement *stmt, struct task *task, const char *reason);
 /** Takes a promise back within a session: the task is pending again. */
 void statement_unpipeline(struct statement *stmt, struct task *task);
+/** The task is given up; it waits no more. */
+void statement_fail(struct statement *stmt, struct task *task);
 bool statement_has_evictions(const struct statement *stmt);
 /** Makes groups of the answer out of what was done; job is for whom. */
 void statement_commit(struct statement *stmt, struct job *job);
@@ -144,13 +154,19 @@ void answer_admit(struct session *s, const struct job *job);
 void answer_unadmit(struct session *s, const struct job *job, enum wait_code code);
 void answer_fail(struct session *s, const struct job *job, enum wait_code code,
                  const char *resource);
-/** A reservation ends, for a reason in words. */
-void answer_release(struct session *s, const char *id, const char *reason);
-/** Room on a machine that is on its way. */
-void answer_reserve(struct session *s, const struct task *task, const struct node *node);
-/** A machine, and the tasks for which room on it is reserved. */
-void answer_order(struct session *s, const char *key, const char *pool, const int64_t *shape,
-                  struct task *const *tasks, size_t n);
+/** One task of a job of several. */
+void answer_fail_task(struct session *s, const struct task *task, enum wait_code code,
+                      const char *resource);
+/**
+ * What was promised by ops as a group of its own: on `node`, or (NULL) on nodes of the model. The
+ * caller fills in the rest; it holds until the next group is added.
+ */
+struct berth_group *answer_room(struct session *s, enum berth_group_kind kind,
+                                const struct job *job, const struct op *ops, size_t n,
+                                const struct node *node);
+/** A reservation ends, by its code and for a reason in words. */
+void answer_release(struct session *s, const char *reservation, enum wait_code code,
+                    const char *reason);
 void answer_memo(struct session *s, const char *name, const void *data, size_t size);
 void answer_ops(struct session *s, const struct op *ops, size_t n, const struct job *job);
 /** Why the tasks of a class wait; lives in the answer. */

@@ -36,7 +36,7 @@ struct policy {
     int64_t gang_search_steps, provision_attempts;
     int64_t memory_milli;
     bool has_default_quota;
-    int64_t default_cpu, default_gpu;
+    int64_t default_cpu, default_gpu; /* -1: no limit */
 };
 
 struct setup {

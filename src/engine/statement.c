@@ -89,6 +89,16 @@ void statement_unpipeline(struct statement *stmt, struct task *task)
     task->evicted = false;
 }
 
+void statement_fail(struct statement *stmt, struct task *task)
+{
+    struct op op = {
+        .kind = OP_FAIL, .task = task, .from = task->state, .from_evicted = task->evicted
+    };
+
+    assert(task->state == BERTH_TASK_PENDING);
+    change(stmt->s, &op, BERTH_TASK_FAILED, NULL);
+}
+
 bool statement_has_evictions(const struct statement *stmt)
 {
     for (size_t i = stmt->mark; i < stmt->s->log.n; i++)
@@ -123,6 +133,9 @@ static void take_back(struct session *s, const struct op *op)
     case OP_EVICT:
         task_place(s->model, task, op->from, op->node);
         tell(s, HOOKED_ON_ALLOCATE, task);
+        break;
+    case OP_FAIL:
+        task_place(s->model, task, op->from, NULL);
         break;
     case OP_UNPIPELINE:
         task_place(s->model, task, op->from, op->node);

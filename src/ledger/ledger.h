@@ -116,7 +116,7 @@ struct attempt_key {
 struct op_submit {
     char *user;
     char *key;    /* Idempotency-Key or NULL */
-    char *digest; /* of the canonical spec; with key */
+    char *digest; /* of the canonical spec; NULL: worked out when it is sent */
     struct job_spec *spec;
     char *text;     /* the ledger's: the canonical spec, made when it is sent */
     uint64_t job;   /* out */
@@ -410,5 +410,12 @@ MUST_CHECK int ledger_check(const char *store, struct ledger_report *report, str
 
 /** Counts a row down, and frees it with the last. NULL is fine. Any thread. */
 void row_free(enum row_kind kind, void *row);
+/**
+ * Reads a row as an event's body has it: the same row again, to the byte.
+ *
+ * Returns  0 and *out, yours; -EINVAL with the reason
+ */
+MUST_CHECK int row_from_json(enum row_kind kind, const char *text, size_t n, void **out,
+                             struct err *err);
 
 #endif

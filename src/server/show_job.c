@@ -4,6 +4,9 @@
 #include "base/name.h"
 #include "base/quantity.h"
 #include "server/cycle.h"
+#include "server/nodes.h"
+
+enum { NODES_SHOWN = 10 };
 
 static json_t *show_counts(const struct row_job *row)
 {
@@ -56,7 +59,13 @@ static json_t *show_node_counts(const struct berth_reason *reason)
     return list;
 }
 
-json_t *show_reason(const struct berth_reason *reason, bool has_nodes)
+void show_blocker(json_t *object, const char *key, const char *blocker, bool hides_jobs)
+{
+    if (blocker && !(hides_jobs && text_begins(blocker, "j-")))
+        show_text(object, key, blocker);
+}
+
+json_t *show_reason(const struct berth_reason *reason, bool has_nodes, bool hides_jobs)
 {
     json_t *object = json_object();
 
@@ -68,7 +77,7 @@ json_t *show_reason(const struct berth_reason *reason, bool has_nodes)
         show_amount(object, "limit", reason->resource, reason->limit);
     }
     show_text(object, "node", reason->node);
-    show_text(object, "blocker", reason->blocker);
+    show_blocker(object, "blocker", reason->blocker, hides_jobs);
     show_time(object, "until", reason->until_ms);
     if (reason->needed) {
         show_number(object, "placed", reason->placed);
@@ -88,18 +97,20 @@ static json_t *show_plain_reason(enum wait_code code, int64_t n_tasks)
     return object;
 }
 
-json_t *show_reasons(const struct row_job *row, const struct verdicts *verdicts)
+/* Why the groups of a job wait; NULL if nothing does. */
+static json_t *show_reasons(const struct row_job *row, const struct show_view *view)
 {
     const struct berth_verdict *found;
     json_t *list;
     size_t n = 0;
 
-    if (job_is_over((enum job_state)row->state) || row->n_pending == 0)
+    if (!view || job_is_over((enum job_state)row->state) || row->n_pending == 0)
         return NULL;
     list = json_array();
-    found = verdicts ? verdicts_find(verdicts, row->id, &n) : NULL;
+    found = view->verdicts ? verdicts_find(view->verdicts, row->id, &n) : NULL;
     for (size_t i = 0; i < n; i++) {
-        json_t *object = json_object(), *reason = show_reason(found[i].reason, true);
+        json_t *object = json_object(),
+               *reason = show_reason(found[i].reason, true, view->hides_jobs);
 
         show_text(object, "group", found[i].group);
         show_number(object, "tasks", found[i].n_tasks);
@@ -114,6 +125,25 @@ json_t *show_reasons(const struct row_job *row, const struct verdicts *verdicts)
     return list;
 }
 
+/* The nodes that a job runs on: the first ones by name, and how many. */
+static void show_nodes(json_t *object, const struct row_job *row, const struct show_view *view)
+{
+    const char *names[NODES_SHOWN];
+    json_t *list;
+    size_t n;
+
+    if (!view || !view->nodes || !row->n_live)
+        return;
+    n = nodes_of_job(view->nodes, row->id, names, NODES_SHOWN);
+    if (!n)
+        return;
+    list = json_array();
+    for (size_t i = 0; i < n && i < NODES_SHOWN; i++)
+        json_array_append_new(list, show_value(names[i]));
+    show_set(object, "nodes", list);
+    show_number(object, "nodeCount", (int64_t)n);
+}
+
 static void show_end(json_t *object, const struct row_job *row)
 {
     if (job_is_over((enum job_state)row->state))
@@ -125,7 +155,7 @@ static void show_end(json_t *object, const struct row_job *row)
 }
 
 json_t *show_job(const struct row_job *row, const struct job_spec *spec,
-                 const struct verdicts *verdicts)
+                 const struct show_view *view)
 {
     json_t *object = json_object(), *reasons, *labels;
     char id[NAME_ATTEMPT_SIZE];
@@ -145,9 +175,10 @@ json_t *show_job(const struct row_job *row, const struct job_spec *spec,
     show_set(object, "tasks", show_counts(row));
     if (spec)
         show_set(object, "resources", show_resources(spec));
-    reasons = show_reasons(row, verdicts);
+    reasons = show_reasons(row, view);
     if (reasons)
         show_set(object, "reasons", reasons);
+    show_nodes(object, row, view);
     labels = show_read_object(row->labels);
     if (json_object_size(labels))
         show_set(object, "labels", labels);

@@ -16,11 +16,13 @@ teardown() {
 @test "containers live through kill -9 of server and agent, and are adopted" {
     start_dev
     a=$("$BERTH" submit -o id --image "$(rootdir)" -- sh -c 'echo before; while [ ! -e /tmp/go ]; do sleep 0.1; done; echo after; exit 4')
-    b=$("$BERTH" submit -o id --runtime process -- sh -c 'sleep 1; exit 6')
+    b=$("$BERTH" submit -o id --runtime process -- sh -c "echo \$\$ >$BATS_TEST_TMPDIR/b; while [ ! -e $BATS_TEST_TMPDIR/go ]; do sleep 0.1; done; exit 6")
     until_true 20 sh -c "'$BERTH' logs $a | grep -q before"
     until_true 20 job_is "$b" running
     kill_dev
-    until_true 20 sh -c '! pgrep -f "sleep 1$"'
+    # It ends while nobody watches but its monitor.
+    touch "$BATS_TEST_TMPDIR/go"
+    until_true 20 sh -c "! kill -0 $(cat "$BATS_TEST_TMPDIR/b") 2>/dev/null"
     start_dev
     run "$BERTH" wait "$b" --timeout 60s
     [ "$status" -eq 6 ]
@@ -49,7 +51,9 @@ teardown() {
 }
 
 @test "killed at each point, nothing acknowledged is lost and nothing runs twice" {
-    for point in before-lock after-catch-up before-commit after-commit after-ack before-start after-exit; do
+    for point in before-lock after-catch-up before-commit after-commit \
+        cycle-before-send cycle-after-send before-ack before-report after-report \
+        after-store after-ack before-start after-start after-running after-exit-before-clean after-exit-before-report; do
         rm -f "$DATA.ran"
         BERTH_TEST_KILL_AT='' start_dev
         stop_dev
@@ -68,8 +72,14 @@ teardown() {
             kill -0 "$victim" 2>/dev/null || break
             sleep 0.05
         done
-        kill -KILL "$victim" 2>/dev/null || true
-        wait "$victim" 2>/dev/null || true
+        status=0
+        if kill -0 "$victim" 2>/dev/null; then
+            echo "$point was not met"
+            kill -KILL "$victim"
+            return 1
+        fi
+        wait "$victim" || status=$?
+        [ "$status" -eq 137 ]
         start_dev
         id=$("$BERTH" submit -o id --key "$point" --runtime process -- sh -c "echo \$BERTH_ATTEMPT >>$DATA.ran; exit 7")
         run "$BERTH" wait "$id" --timeout 60s

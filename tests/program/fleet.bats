@@ -21,7 +21,7 @@ teardown() {
 
 start_server() {
     rm -f "$DATA/address"
-    "$BERTH" server --data "$DATA" --listen "${LISTEN:-127.0.0.1:0}" --node-ttl 3s >>"$DATA.log" 2>&1 3>&- &
+    "$BERTH" server --data "$DATA" --listen "${LISTEN:-127.0.0.1:0}" --node-ttl "${NODE_TTL:-3s}" >>"$DATA.log" 2>&1 3>&- &
     SERVER_PID=$!
     PIDS="${PIDS:-} $SERVER_PID"
     until_true 20 test -s "$DATA/address"
@@ -30,9 +30,17 @@ start_server() {
     until_true 20 "$BERTH" node list --no-header
 }
 
+# restart_server TTL: the same ledger with another ttl of nodes.
+restart_server() {
+    NODE_TTL=$1
+    kill -TERM "$SERVER_PID"
+    wait "$SERVER_PID" || true
+    start_server
+}
+
 # start_agent NAME [ADDRESS] [ARG...]: an agent with the folder $BATS_TEST_TMPDIR/NAME.
 start_agent() {
-    local name=$1 address=${2:-$BERTH_ADDR}
+    local name=$1 address=${2:-$BERTH_ADDR} # "": the server itself
     shift
     [ $# -eq 0 ] || shift
     mkdir -p "$BATS_TEST_TMPDIR/$name"
@@ -63,6 +71,43 @@ start_proxy() {
     "$BERTH" logs "$id" | grep -qE 'one|two'
 }
 
+@test "an agent's file says what its flags do not" {
+    cat >"$BATS_TEST_TMPDIR/agent.yaml" <<'Y'
+name: never
+offers: {licence: 4, fpga: 1}
+labels: {disk: nvme, rack: r1}
+taints: [{key: dedicated, value: ml, effect: NoSchedule}]
+imagePrefixes: [/never]
+allowProcess: false
+Y
+    start_agent one "" --config "$BATS_TEST_TMPDIR/agent.yaml" --offer licence=9 --label rack=r2 \
+        --image-prefix "/nowhere,$BATS_FILE_TMPDIR"
+    "$BERTH" node show one -o json | jq -e '.offers.licence == "9" and .offers.fpga == "1"
+        and .labels.disk == "nvme" and .labels.rack == "r2" and .labels["host/name"] != null
+        and .taints == [{key: "dedicated", value: "ml", effect: "NoSchedule"}]'
+    toleration='{"key":"dedicated","operator":"Exists"}'
+    printf '{"name":"t","image":"%s","tolerations":[%s],"command":["echo","hi"]}' "$(rootdir)" "$toleration" \
+        >"$BATS_TEST_TMPDIR/in.json"
+    run "$BERTH" run --quiet "$BATS_TEST_TMPDIR/in.json"
+    [ "$output" = hi ]
+    printf '{"name":"t","image":"dir:/usr","tolerations":[%s],"command":["echo","hi"]}' "$toleration" \
+        >"$BATS_TEST_TMPDIR/out.json"
+    run "$BERTH" run "$BATS_TEST_TMPDIR/out.json"
+    [ "$status" -eq 125 ]
+    printf '{"name":"t","runtime":"process","tolerations":[%s],"command":["true"]}' "$toleration" \
+        >"$BATS_TEST_TMPDIR/process.json"
+    run "$BERTH" run "$BATS_TEST_TMPDIR/process.json"
+    [ "$status" -ne 0 ]
+}
+
+@test "an agent's file with a fault is refused with its line" {
+    printf 'name: one\nlables: {a: b}\n' >"$BATS_TEST_TMPDIR/agent.yaml"
+    run "$BERTH" agent --config "$BATS_TEST_TMPDIR/agent.yaml" --data "$BATS_TEST_TMPDIR/one"
+    [ "$status" -eq 2 ]
+    [[ $output == *"agent.yaml:2:"*labels* ]]
+}
+
+# The lease is long where a test swaps servers or agents, and short where it shall run out.
 @test "an agent that is cut off loses its containers; its tasks run elsewhere once" {
     start_proxy
     start_agent far "$PROXY"
@@ -83,23 +128,27 @@ start_proxy() {
 }
 
 @test "an agent that answers again in time keeps what it runs" {
+    restart_server 60s
     start_proxy
     start_agent far "$PROXY"
-    id=$("$BERTH" submit -o id --runtime process -- sh -c 'sleep 3; exit 5')
+    id=$("$BERTH" submit -o id --runtime process -- sh -c "while [ ! -e $BATS_TEST_TMPDIR/go ]; do sleep 0.1; done; exit 5")
     until_true 20 job_is "$id" running
     kill -STOP "$PROXY_PID"
-    sleep 1
+    sleep 1 # the network is away for a while, far shorter than the ttl
     kill -CONT "$PROXY_PID"
+    touch "$BATS_TEST_TMPDIR/go"
     run "$BERTH" wait "$id" --timeout 60s
     [ "$status" -eq 5 ]
     [ "$(curl_api GET "/v1/jobs/$id/attempts" | head -n -1 | jq '.items | length')" = 1 ]
 }
 
 @test "the agent alone is killed and comes back" {
+    restart_server 60s
     start_agent one
-    id=$("$BERTH" submit -o id --runtime process -- sh -c 'sleep 1; exit 6')
+    id=$("$BERTH" submit -o id --runtime process -- sh -c "while [ ! -e $BATS_TEST_TMPDIR/go ]; do sleep 0.1; done; exit 6")
     until_true 20 job_is "$id" running
     kill -KILL "$AGENT_PID"
+    touch "$BATS_TEST_TMPDIR/go"
     start_agent one
     run "$BERTH" wait "$id" --timeout 60s
     [ "$status" -eq 6 ]
@@ -121,6 +170,7 @@ start_proxy() {
 
 @test "an agent that knows another life of the ledger keeps its containers and says so" {
     LISTEN=127.0.0.1:$((20000 + RANDOM % 10000))
+    NODE_TTL=60s
     kill -TERM "$SERVER_PID"
     wait "$SERVER_PID" || true
     start_server
