@@ -466,7 +466,8 @@ static struct victims waiting(struct way *way, struct job *job)
 
     for (size_t i = 0; i < job->n_tasks; i++) {
         struct task *task = &job->tasks[i];
-        if (task->state == BERTH_TASK_PIPELINED && beam_held(way->s, task))
+        if (task->state == BERTH_TASK_PIPELINED && beam_held(way->s, task) &&
+            task_is_due(way->s, task))
             list.at[list.n++] = task;
         else if (task->state == BERTH_TASK_PENDING && task_is_due(way->s, task) &&
                  is_admitted(way, task))
