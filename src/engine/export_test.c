@@ -44,7 +44,7 @@ static void tell_node(struct world *w, uint64_t *random, uint64_t i)
         node.offers = with_gpu(w, node.offers, (int64_t)(test_random(random) % 3));
     }
     if (test_random(random) % 4 == 0)
-        node.heard_at_ms = 950000 + (int64_t)(test_random(random) % 4) * 10000;
+        node.heard_at_ms = 940000 + (int64_t)(test_random(random) % 8) * 500;
     if (test_random(random) % 6 == 0)
         node.owner = name(w, "ns", test_random(random) % 2);
 
