@@ -58,7 +58,7 @@ struct session *session_open(struct model *model, const struct setup *setup,
         if (setup->uses[i].plugin->open)
             setup->uses[i].plugin->open(s, &setup->uses[i]);
     }
-    if (setup->is_beam)
+    if (setup->policy.reservations == RESERVATIONS_DURABLE && setup_has_action(setup, "provision"))
         beam_hold(s);
     return s;
 }

@@ -4,7 +4,7 @@
  * There each waiting task, oldest job first, goes the whole way before the next one does: a node
  * that is available, one on its way, what stands in for its private pool, a new machine. Quotas
  * are asked first, whether there is room or not. In other profiles the action comes after those
- * that place, sees to what they left, and gives nobody up.
+ * that place, sees to what they left, binds those for whom room was held, and gives nobody up.
  *
  * At the end each pool that has too little free gets one machine more.
  */
@@ -251,6 +251,17 @@ static enum outcome fall_back(struct way *way, struct statement *stmt, struct ta
     return out == OUT_ROOM ? out : OUT_WAITS; /* for its own pool */
 }
 
+/* Whether its queue may have more: no machine is ordered for what it could not use. */
+static bool queue_lets(struct way *way, const struct task *task)
+{
+    const struct queue *queue = task->group->job->queue;
+    struct why why;
+
+    return way->is_whole || !queue ||
+           (!queue_is_overused(way->s, queue) &&
+            queue_may_allocate(way->s, queue, task->group->kind, &why));
+}
+
 /* Goes a task's whole way; what is done stands in the statement. */
 static enum outcome go(struct way *way, struct statement *stmt, struct task *task)
 {
@@ -259,8 +270,10 @@ static enum outcome go(struct way *way, struct statement *stmt, struct task *tas
     struct wish *wish = wish_of(s, kind);
     enum outcome out = OUT_WAITS;
 
-    if (way->is_whole && on_available(way, stmt, task, kind))
+    if ((way->is_whole || way->is_reserve) && on_available(way, stmt, task, kind))
         return way->is_reserve ? OUT_ROOM : OUT_BOUND;
+    if (!queue_lets(way, task))
+        return OUT_WAITS;
     /* Others like it found nothing, and nothing was added since. */
     if (wish->failed_turn == beam_of(s)->turn && !is_spent(s, task))
         return OUT_WAITS;
@@ -322,7 +335,7 @@ static void go_held(struct way *way, struct task *task)
     const struct held *held = beam_held(way->s, task);
     struct statement stmt = statement_open(way->s);
 
-    if (!way->is_whole || !held)
+    if (!held)
         return;
     statement_unpipeline(&stmt, task);
     if (!on_available(way, &stmt, task, task->group->kind) &&
@@ -435,12 +448,21 @@ static void give_up_job(struct way *way, struct job *job, const struct victims *
     statement_commit(&stmt, job);
 }
 
+static bool has_held(struct session *s, const struct victims *tasks)
+{
+    for (size_t i = 0; i < tasks->n; i++)
+        if (beam_held(s, tasks->at[i]))
+            return true;
+    return false;
+}
+
 static void go_gang(struct way *way, struct job *job, const struct victims *tasks)
 {
     struct seat *seat = seat_of(way->s, job);
+    bool binds = way->is_whole || has_held(way->s, tasks);
     enum outcome out;
 
-    if ((way->is_whole && bind_gang(way, job, tasks)) || n_placed(job) >= job->min_available)
+    if ((binds && bind_gang(way, job, tasks)) || n_placed(job) >= job->min_available)
         return;
     out = reserve_gang(way, job, tasks);
     if (out == OUT_ROOM)
