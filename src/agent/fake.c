@@ -38,6 +38,13 @@ static void refuse(struct http_request *request, int status, const char *code)
            json_pack("{s:s, s:i, s:s}", "title", "refused", "status", status, "code", code));
 }
 
+/* What was done is not answered with what became of it: a connection that breaks would not do, for
+ * curl itself sends again what it sent over a kept one. */
+static void garble(struct http_request *request)
+{
+    answer(request, 500, json_object());
+}
+
 /* The answer never comes: the connection breaks instead. */
 static void lose(struct http_request *request)
 {
@@ -234,7 +241,7 @@ static void on_ack(struct fake *fake, struct http_request *request, const json_t
     }
     if (fake->lose_acks > 0 && fake->lose_acks--) {
         json_decref(results);
-        lose(request);
+        garble(request);
         return;
     }
     answer(request, 200, json_pack("{s:o}", "results", results));
@@ -267,8 +274,10 @@ static bool take_report(struct fake *fake, const json_t *report)
     if (!attempt || attempt->generation != fake->generation)
         return false;
     next = attempt_next(attempt->state, is_end ? ATTEMPT_ON_EXIT : ATTEMPT_ON_STARTED);
-    if (next < 0)
-        return attempt->n_ends || !is_end; /* a repeat */
+    if (next < 0) {
+        fake->n_repeats += is_end && attempt->n_ends;
+        return attempt->n_ends || !is_end;
+    }
     attempt->state = (enum attempt_state)next;
     if (is_end)
         take_end(attempt, report);
@@ -279,18 +288,20 @@ static void on_reports(struct fake *fake, struct http_request *request, const js
 {
     const json_t *reports = json_object_get(body, "reports");
     json_t *results = json_array();
+    bool has_end = false;
 
     fake->n_report_messages++;
     for (size_t i = 0; i < json_array_size(reports); i++) {
         const json_t *report = json_array_get(reports, i);
         bool is_ok = take_report(fake, report);
+        has_end |= text_eq(json_string_value(json_object_get(report, "state")), "ended");
         json_array_append_new(results, json_pack("{s:O, s:b, s:s}", "attempt",
                                                  json_object_get(report, "attempt"), "ok", is_ok,
                                                  "code", is_ok ? "" : "STALE_ATTEMPT"));
     }
-    if (fake->lose_reports > 0 && fake->lose_reports--) {
+    if (has_end && fake->lose_reports > 0 && fake->lose_reports--) {
         json_decref(results);
-        lose(request);
+        garble(request);
         return;
     }
     answer(request, 200, json_pack("{s:o}", "results", results));
@@ -351,6 +362,7 @@ static void on_request(struct http_request *request, void *arg)
     json_t *body;
     size_t n;
 
+    fake->n_requests++;
     if (fake->is_mute) {
         lose(request);
     } else if (fake->refuse_busy > 0 && fake->refuse_busy--) {

@@ -42,7 +42,8 @@ struct fake {
     int64_t generation;
     const char *incarnation;
     int64_t ttl_ms, beat_ms;
-    int n_registers, n_beats, n_leaves, n_ack_messages, n_report_messages;
+    int n_repeats; /* of reports of an end */
+    int n_requests, n_registers, n_beats, n_leaves, n_ack_messages, n_report_messages;
     struct str held; /* the attempts of the last registration, comma behind each */
     struct str info; /* its whole body */
     struct fake_attempt attempts[FAKE_ATTEMPTS_MAX];
@@ -51,7 +52,7 @@ struct fake {
     /* misbehaviour */
     int refuse_acks;  /* so many acks are refused */
     int lose_acks;    /* so many ack messages are taken, and their answers lost */
-    int lose_reports; /* likewise */
+    int lose_reports; /* likewise, of those with an end */
     int refuse_busy;  /* so many messages are answered 503 */
     bool is_mute;     /* answers nothing at all */
     bool forgets_all; /* registrations end all that is held */

@@ -104,7 +104,7 @@ struct agent {
     struct identity identity;
     int64_t generation, ttl_ms, beat_ms, asked_ms; /* asked: when the message under way was sent */
     int64_t lease_until_ms;                        /* no start after this; boot */
-    bool was_registered;
+    bool was_registered, is_told_down;
     struct client_ticket *registering, *beating, *having, *working, *acking, *wording, *leaving;
     struct timer *register_timer, *beat_timer, *work_timer, *mail_timer;
     int64_t register_pause_ms, work_pause_ms, mail_pause_ms;

@@ -14,9 +14,9 @@
 #include "base/log.h"
 
 enum {
-    HAVE_MAX = 200,         /* more than these go ahead of the stream */
+    HAVE_MAX =
+        100, /* more than these go ahead of the stream: a request line is no place for them */
     STREAM_IDLE_MS = 25000, /* a bookmark comes every 10 s */
-    WORK_PAUSE_MS = 100,
 };
 
 static bool is_ok(int r, const struct client_answer *answer)
@@ -368,6 +368,7 @@ static void take_registration(struct agent *agent, const json_t *object)
     agent->ttl_ms = json_integer_value(json_object_get(object, "ttlMs"));
     agent->beat_ms = json_integer_value(json_object_get(object, "beatMs"));
     agent->link = LINK_UP;
+    agent->is_told_down = false;
     agent->work_pause_ms = agent->mail_pause_ms = 0;
     if (json_is_true(json_object_get(object, "otherLife")))
         orphan_all(agent);
@@ -419,8 +420,10 @@ static void on_registered(void *arg, int r, const struct client_answer *answer,
         int64_t pause = next_pause(&agent->register_pause_ms);
         json_decref(object);
         agent->link = LINK_DOWN;
-        log_warn("cannot register", "server", client_address(agent->client), "why",
-                 r < 0 ? err->text : str_text(&answer->body), "againMs", log_int(pause), NULL);
+        log_line(agent->is_told_down ? LOG_DEBUG : LOG_WARN, "cannot register yet", "server",
+                 client_address(agent->client), "why", r < 0 ? err->text : str_text(&answer->body),
+                 NULL);
+        agent->is_told_down = true; /* once, however long it lasts */
         timer_set(agent->register_timer, pause);
         return;
     }

@@ -1,4 +1,5 @@
 /* The whole agent against a server that can misbehave, with containers of the runtime `process`. */
+#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -257,14 +258,15 @@ static const struct {
     void (*before)(void); /* the attempts are delivered */
     int n_ended;          /* of three */
     int n_registers;      /* at least */
+    int n_repeats;        /* of reports of ends, at least */
 } faults[] = {
-    { "none", mend_nothing, 3, 1 },
-    { "an ack is refused: it is dropped", refuse_one_ack, 2, 1 },
-    { "answers to acks are lost", lose_two_acks, 3, 1 },
-    { "answers to reports are lost", lose_three_reports, 3, 1 },
-    { "busy", be_busy, 3, 1 },
-    { "the generation is old", raise_generation, 3, 2 },
-    { "the stream is cut", cut_the_stream, 3, 1 },
+    { "none", mend_nothing, 3, 1, 0 },
+    { "an ack is refused: it is dropped", refuse_one_ack, 2, 1, 0 },
+    { "answers to acks are lost", lose_two_acks, 3, 1, 0 },
+    { "answers to reports are lost", lose_three_reports, 3, 1, 1 },
+    { "busy", be_busy, 3, 1, 0 },
+    { "the generation is old", raise_generation, 3, 2, 0 },
+    { "the stream is cut", cut_the_stream, 3, 1, 0 },
 };
 
 static int n_wanted;
@@ -278,6 +280,20 @@ static bool enough_ended(struct fake *f)
     return n == n_wanted;
 }
 
+/* The agent holds no attempt any more: each end was answered, or it was dropped. */
+static bool holds_nothing(struct fake *f)
+{
+    CLEANUP(freep) char *path = text_format("%s/attempts", f->dir);
+    DIR *dir = opendir(path);
+    int n = 0;
+
+    for (struct dirent *entry; dir && (entry = readdir(dir));)
+        n += entry->d_name[0] != '.';
+    if (dir)
+        closedir(dir);
+    return dir && n == 0;
+}
+
 TEST(each_end_is_reported_once_however_the_server_behaves)
 {
     ROW_EACH (c, faults) {
@@ -288,7 +304,9 @@ TEST(each_end_is_reported_once_however_the_server_behaves)
         fake_add(&fake, "j-3/task.0#1", TRUE_SPEC);
         n_wanted = c->n_ended;
         fake_wait(&fake, enough_ended, "the ends");
+        fake_wait(&fake, holds_nothing, "their answers");
         CHECK(fake.n_registers >= c->n_registers);
+        CHECK(fake.n_repeats >= c->n_repeats);
         for (size_t i = 0; i < fake.n; i++)
             CHECK(fake.attempts[i].n_ends <= 1 && fake.attempts[i].n_acks <= 1);
         end();
@@ -557,5 +575,57 @@ TEST(many_at_once_all_end)
         CHECK(fake.attempts[i].cause == CAUSE_COMPLETED && fake.attempts[i].n_ends == 1);
     /* They went in batches. */
     CHECK(fake.n_ack_messages < 200);
+    end();
+}
+
+static int n_requests_wanted;
+
+static bool enough_requests(struct fake *f)
+{
+    return f->n_requests >= n_requests_wanted || fake_all_ended(f);
+}
+
+static size_t size_of(const char *dir, const char *file)
+{
+    CLEANUP(freep) char *path = text_format("%s/%s", dir, file);
+    CLEANUP(str_fini) struct str text = { 0 };
+    struct err err = { 0 };
+
+    return file_read(AT_FDCWD, path, 4096, &text, &err) < 0 ? 0 : text.len;
+}
+
+/* Whatever the agent was doing when it was killed: each attempt ends once, and ran at most once. */
+TEST(killed_at_random_nothing_is_lost_or_run_twice)
+{
+    uint64_t seed = test_seed();
+
+    begin();
+    for (int i = 0; i < 50; i++) {
+        char name[64], spec[256];
+        snprintf(name, sizeof(name), "j-1/task.%d#1", i);
+        snprintf(spec, sizeof(spec), SHELL("echo >> %s/ran-%d; sleep 0.%d"), fake.dir, i, i % 10);
+        fake_add(&fake, name, spec);
+    }
+    for (int round = 0; round < 8; round++) {
+        fake_spawn(&fake, NULL);
+        n_requests_wanted = fake.n_requests + 2 + (int)(test_random(&seed) % 20);
+        fake_wait(&fake, enough_requests, "some requests");
+        fake_finish(&fake, SIGKILL);
+    }
+    fake.n_registers = 0;
+    fake_spawn(&fake, NULL);
+    fake_wait(&fake, fake_is_registered, "the last agent");
+    fake_wait(&fake, fake_all_ended, "all ends");
+    for (int i = 0; i < 50; i++) {
+        const struct fake_attempt *attempt = &fake.attempts[i];
+        CLEANUP(freep) char *file = text_format("ran-%d", i);
+        size_t n_runs = size_of(fake.dir, file);
+
+        CHECK_EQ(attempt->n_ends, 1);
+        CHECK_EQ(attempt->n_acks, 1);
+        CHECK(n_runs <= 1);
+        CHECK(attempt->cause == CAUSE_COMPLETED ? n_runs == 1
+                                                : attempt->cause == CAUSE_START_FAILED);
+    }
     end();
 }

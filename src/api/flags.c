@@ -89,10 +89,8 @@ static void blame(const struct flag_place *place, struct problem_field *field)
 
     snprintf(text, sizeof(text), "--%s: %.220s", place->flag->name, field->text);
     memcpy(field->text, text, sizeof(text));
-    if (place->line && !field->line) {
-        field->line = place->line;
-        field->column = place->column;
-    }
+    field->line = place->line; /* not where a file says what the flag went over */
+    field->column = place->column;
 }
 
 static int refuse(struct flags *flags, const struct flag *flag, struct problem *problem,

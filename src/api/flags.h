@@ -84,7 +84,10 @@ void flags_set_args(struct flags *flags, char *const *words, size_t n);
  */
 MUST_CHECK int flags_apply(const struct flags *flags, json_t *object, struct problem *problem);
 
-/** Puts the flag before the text of each fault that one caused, and sets line and column. */
+/**
+ * Puts the flag before the text of each fault that one caused, and sets line and column: of a
+ * script, or none. Call it last.
+ */
 void flags_blame(const struct flags *flags, struct problem *problem);
 
 #endif

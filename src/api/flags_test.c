@@ -139,7 +139,10 @@ TEST(flags_are_named_for_the_faults_they_cause)
     for (size_t at = 0; at < COUNT_OF(words);)
         CHECK_EQ(flags_take(&flags, (char *const *)words, COUNT_OF(words), &at, &problem), 1);
     CHECK_EQ(job_spec_from_json(flags.job, NULL, &spec, &problem), -EINVAL);
+    problem.fields[0].line = problem.fields[1].line = 7; /* as if a file said the same */
     flags_blame(&flags, &problem);
+    CHECK_EQ(problem.fields[0].line, 7);
+    CHECK_EQ(problem.fields[1].line, 0);
     CHECK_EQ(problem.n_fields, 2);
     CHECK_TEXT(problem.fields[0].pointer, "/image");
     CHECK(!text_begins(problem.fields[0].text, "--"));

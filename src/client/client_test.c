@@ -23,28 +23,44 @@ struct script {
     uint16_t port;
     const char *const *answers; /* one a request, in turn; "" closes; ends with NULL */
     atomic_int n_requests, n_connections;
-    char last[REQUEST_MAX]; /* the last request, head and body */
+    pthread_mutex_t lock;
+    char last[REQUEST_MAX]; /* under lock: the last request, head and body */
     pthread_t thread;
 };
 
 /* Reads one request into script->last; false when the peer closed. */
 static bool read_request(struct script *script, int fd)
 {
+    char text[REQUEST_MAX];
     size_t n = 0, want = SIZE_MAX;
 
     while (n < want) {
-        ssize_t got = read(fd, script->last + n, REQUEST_MAX - 1 - n);
+        ssize_t got = read(fd, text + n, REQUEST_MAX - 1 - n);
         if (got <= 0)
             return false;
         n += (size_t)got;
-        script->last[n] = '\0';
-        const char *end = strstr(script->last, "\r\n\r\n");
-        const char *length = strcasestr(script->last, "content-length:");
+        text[n] = '\0';
+        const char *end = strstr(text, "\r\n\r\n");
+        const char *length = strcasestr(text, "content-length:");
         if (end)
-            want = (size_t)(end + 4 - script->last) +
+            want = (size_t)(end + 4 - text) +
                    (length && length < end ? strtoul(length + 15, NULL, 10) : 0);
     }
+    pthread_mutex_lock(&script->lock);
+    memcpy(script->last, text, n + 1);
+    pthread_mutex_unlock(&script->lock);
     return true;
+}
+
+/* The last request; yours. */
+static char *last_of(struct script *script)
+{
+    char *text;
+
+    pthread_mutex_lock(&script->lock);
+    text = text_copy(script->last);
+    pthread_mutex_unlock(&script->lock);
+    return text;
 }
 
 /* Answers one request; false when the connection is over. */
@@ -88,7 +104,7 @@ static void script_begin(struct script *script, const char *const *answers)
     struct sockaddr_in addr = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
     socklen_t n = sizeof(addr);
 
-    *script = (struct script){ .answers = answers };
+    *script = (struct script){ .answers = answers, .lock = PTHREAD_MUTEX_INITIALIZER };
     script->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     CHECK_EQ(bind(script->fd, (struct sockaddr *)&addr, n), 0);
     CHECK_EQ(listen(script->fd, 16), 0);
@@ -236,11 +252,12 @@ TEST(call_sends_and_takes_what_belongs_to_it)
     CHECK_TEXT(answer.content_type, "application/json");
     CHECK_EQ(answer.retry_after_ms, 3000);
     CHECK(answer.is_replayed);
-    CHECK(text_begins(script.last, "POST /v1/jobs?a=b HTTP/1.1\r\n"));
-    CHECK(strstr(script.last, "\r\nAuthorization: Bearer secret\r\n"));
-    CHECK(strstr(script.last, "\r\nIdempotency-Key: k1\r\n"));
-    CHECK(strstr(script.last, "\r\nContent-Type: application/json\r\n"));
-    CHECK(strstr(script.last, "\r\n\r\n{\"a\":1}"));
+    CLEANUP(freep) char *last = last_of(&script);
+    CHECK(text_begins(last, "POST /v1/jobs?a=b HTTP/1.1\r\n"));
+    CHECK(strstr(last, "\r\nAuthorization: Bearer secret\r\n"));
+    CHECK(strstr(last, "\r\nIdempotency-Key: k1\r\n"));
+    CHECK(strstr(last, "\r\nContent-Type: application/json\r\n"));
+    CHECK(strstr(last, "\r\n\r\n{\"a\":1}"));
 
     /* The next one goes over the same connection, and nothing of the first answer stays. */
     CHECK_OK(client_call(client, &request, &answer, &err), &err);

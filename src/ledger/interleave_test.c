@@ -1,8 +1,8 @@
 /*
- * Every interleaving of up to six operations (BERTH_TEST_DEPTH) out of two dozen, on two nodes
- * and a job of two tasks: binds, acks, reports, stops, losses, registrations, two stewards. The
- * judge is asked without a store; each step is taken back exactly. After each the invariants
- * are worked out anew from the rows.
+ * Every interleaving of up to five operations (BERTH_TEST_DEPTH sets another number) out of two
+ * dozen, on two nodes and a job of two tasks: binds, acks, reports, stops, losses,
+ * registrations, two stewards. The judge is asked without a store; each step is taken back
+ * exactly. After each the invariants are worked out anew from the rows.
  */
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "ledger/judge.h"
 #include "ledger/world.h"
 
-enum { DEPTH = 6, MOST_OPS = 32 };
+enum { DEPTH = 5, MOST_OPS = 32 };
 
 static struct {
     struct mirror mirror;

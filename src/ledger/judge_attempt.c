@@ -81,29 +81,36 @@ void attempt_end(struct trial *t, const struct row_attempt *attempt, const struc
     set_then(t, job, row);
     attempt_put(t, row); /* the room comes back here */
     if (row->then == THEN_FAILED && job->stops_on_failure && job->row->state != JOB_STOPPING)
-        job_stop(t, job, (enum cause)row->cause, "", -1);
+        job_stop(t, job,
+                 &(struct job_end){ (enum cause)row->cause, "", "a task of it failed", -1 });
     else
         job_review(t, job);
     node_review(t, node);
 }
 
 void attempt_stop(struct trial *t, const struct row_attempt *attempt, enum cause cause,
-                  int64_t grace_ms)
+                  int64_t grace_ms, const char *reason)
 {
     int next = attempt_next((enum attempt_state)attempt->state, ATTEMPT_ON_STOP);
+    bool is_stronger =
+        !attempt->is_stop_wanted || cause_is_stronger(cause, (enum cause)attempt->cause);
     struct row_attempt *row;
 
     assert(next >= 0);
     if (next == ATTEMPT_ENDED) {
-        attempt_end(t, attempt, &(struct attempt_end){ .cause = cause });
+        attempt_end(t, attempt,
+                    &(struct attempt_end){ .cause = cause, .message = *reason ? reason : NULL });
         return;
     }
-    if (attempt->is_stop_wanted && !cause_is_stronger(cause, (enum cause)attempt->cause))
+    if (!is_stronger && grace_ms >= attempt->grace_ms)
         return;
     row = row_copy(ROW_ATTEMPT, attempt);
     row->state = next;
     row->is_stop_wanted = 1;
-    row->cause = cause;
+    if (is_stronger) {
+        row->cause = cause;
+        row_set(&row->message, reason);
+    }
     row->grace_ms = grace_ms;
     attempt_put(t, row);
 }
@@ -139,9 +146,10 @@ static struct row_attempt *live_attempt(const struct trial *t, const struct atte
     return task && task->live && task->number == key->number ? task->live : NULL;
 }
 
-/* Likewise if it is on this node and of its present life; else the message is refused. */
+/* Likewise if it is on this node; else the message is refused. It then is of the node's present
+ * life too: a registration adopts or ends each live attempt. */
 static struct row_attempt *attempt_here(struct trial *t, const struct attempt_key *key,
-                                        const char *node, uint64_t generation)
+                                        const char *node)
 {
     struct row_attempt *attempt = live_attempt(t, key);
 
@@ -149,8 +157,6 @@ static struct row_attempt *attempt_here(struct trial *t, const struct attempt_ke
         stale(t, key, "it is not live");
     else if (strcmp(attempt->node, node) != 0)
         stale(t, key, "it is on another node");
-    else if (attempt->generation != generation)
-        stale(t, key, "it belongs to another life of the node");
     else
         return attempt;
     return NULL;
@@ -162,11 +168,10 @@ void judge_ack(struct trial *t, struct op_ack *op)
 
     if (!is_of_now(t, &op->attempt, op->node, op->generation))
         return;
-    attempt = attempt_here(t, &op->attempt, op->node, op->generation);
+    attempt = attempt_here(t, &op->attempt, op->node);
     if (!attempt || attempt->state == ATTEMPT_STARTING) /* the latter: asked again */
         return;
-    if (attempt->is_stop_wanted ||
-        attempt_next((enum attempt_state)attempt->state, ATTEMPT_ON_ACK) < 0) {
+    if (attempt_next((enum attempt_state)attempt->state, ATTEMPT_ON_ACK) < 0) {
         stale(t, &op->attempt, "it may not start: it runs, or its end is wanted");
         return;
     }
@@ -178,7 +183,7 @@ void judge_ack(struct trial *t, struct op_ack *op)
 
 static void report_running(struct trial *t, const struct op_report *op)
 {
-    struct row_attempt *attempt = attempt_here(t, &op->attempt, op->node, op->generation), *row;
+    struct row_attempt *attempt = attempt_here(t, &op->attempt, op->node), *row;
 
     if (!attempt || attempt->state == ATTEMPT_RUNNING || attempt->state == ATTEMPT_STOPPING)
         return; /* said before, or overtaken by a stop */
@@ -218,7 +223,7 @@ static void report_ended(struct trial *t, const struct op_report *op)
         over = t->past->attempt;
     if (is_repeat(over, op))
         return;
-    attempt = attempt_here(t, &op->attempt, op->node, op->generation);
+    attempt = attempt_here(t, &op->attempt, op->node);
     if (!attempt)
         return;
     if (attempt_next((enum attempt_state)attempt->state, ATTEMPT_ON_EXIT) < 0) {
@@ -288,7 +293,7 @@ void judge_stop(struct trial *t, struct op_stop *op)
     }
     if (!op->is_attempt) {
         if (!job_is_over((enum job_state)job->row->state))
-            job_stop(t, job, op->cause, op->by, op->grace_ms);
+            job_stop(t, job, &(struct job_end){ op->cause, op->by, op->reason, op->grace_ms });
         op->state = (enum job_state)job->row->state;
         return;
     }
@@ -296,6 +301,7 @@ void judge_stop(struct trial *t, struct op_stop *op)
     if (!attempt)
         stale(t, key, "it is not live");
     else
-        attempt_stop(t, attempt, op->cause, op->grace_ms < 0 ? job->grace_ms : op->grace_ms);
+        attempt_stop(t, attempt, op->cause, op->grace_ms < 0 ? job->grace_ms : op->grace_ms,
+                     op->reason ? op->reason : "");
     op->state = (enum job_state)job->row->state;
 }

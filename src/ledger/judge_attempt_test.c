@@ -115,6 +115,12 @@ static enum problem_code tell(struct story *s, const char *word)
         return world_run(&s->w, report(s, CAUSE_START_FAILED, 0, 0));
     if (strcmp(word, "causeless") == 0)
         return world_run(&s->w, report(s, CAUSE_NONE, 0, 0));
+    if (strcmp(word, "unknown-ack") == 0) {
+        op = ack(s);
+        mem_free(op->ack.node);
+        op->ack.node = text_copy("n9");
+        return world_run(&s->w, op);
+    }
     if (strcmp(word, "old-ack") == 0 || strcmp(word, "other-ack") == 0) {
         op = ack(s);
         op->ack.generation -= *word == 'o' && word[1] == 'l';
@@ -153,6 +159,8 @@ static const struct {
       JOB_RUNNING, 0, 0, 0 },
     { "let start from another node", "{}", "bind other-ack", PROBLEM_STALE_ATTEMPT, "bound",
       JOB_RUNNING, 0, 0, 0 },
+    { "let start from a node that nobody knows", "{}", "bind unknown-ack", PROBLEM_STALE_ATTEMPT,
+      "bound", JOB_RUNNING, 0, 0, 0 },
     { "running", "{}", "bind ack run", PROBLEM_NONE, "running", JOB_RUNNING, 0, 0, 0 },
     { "running, said again", "{}", "bind ack run run", PROBLEM_NONE, "running", JOB_RUNNING, 0, 0,
       0 },
@@ -188,6 +196,8 @@ static const struct {
       JOB_PENDING, 1, 10000, 0 },
     { "failed twice, the wait doubles up to its limit", RETRY, "bind ack end:3 wait bind ack end:3",
       PROBLEM_NONE, "ended COMPLETED again", JOB_PENDING, 2, 15000, 0 },
+    { "failed, and the next try is due at once", "{\"retries\":{\"max\":1,\"backoff\":\"0s\"}}",
+      "bind ack end:3", PROBLEM_NONE, "ended COMPLETED again", JOB_PENDING, 1, 0, 0 },
     { "failed three times", RETRY, "bind ack end:3 wait bind ack end:3 wait bind ack end:4",
       PROBLEM_NONE, "ended COMPLETED failed", JOB_FAILED, 3, 0, 4 },
     { "failed, then well", RETRY, "bind ack end:3 wait bind ack end:0", PROBLEM_NONE,
@@ -363,5 +373,112 @@ TEST(timings_and_peaks_must_be_json)
     op->report.peaks = text_copy("{\"memory\":1}");
     CHECK_EQ(world_do(&s.w, op), PROBLEM_NONE);
     op_free(op);
+    world_close(&s.w);
+}
+
+TEST(an_end_keeps_what_the_agent_says_of_it)
+{
+    struct story s = { .number = 1 };
+    struct row_attempt *row;
+    struct op *op;
+
+    world_open(&s.w, "memory:");
+    world_lead(&s.w);
+    CHECK_EQ(world_register(&s.w, "n1", offers), PROBLEM_NONE);
+    s.job = world_submit(&s.w, "{}");
+    CHECK_EQ(world_bind(&s.w, s.job, 0, "n1"), PROBLEM_NONE);
+    CHECK_EQ(tell(&s, "ack"), PROBLEM_NONE);
+    op = report(&s, CAUSE_START_FAILED, 0, 0);
+    op->report.started_at = 77;
+    op->report.timings = text_copy("[1]");
+    op->report.peaks = text_copy("{}");
+    op->report.message = text_copy("no such file");
+    CHECK_EQ(world_run(&s.w, op), PROBLEM_NONE);
+    row = world_attempt(&s.w, s.job, 0, 1);
+    CHECK_EQ(row->started_at, 77);
+    CHECK_EQ(row->acked_at, s.w.now);
+    CHECK_EQ(row->ended_at, s.w.now);
+    CHECK_TEXT(row->timings, "[1]");
+    CHECK_TEXT(row->peaks, "{}");
+    CHECK_TEXT(row->message, "no such file");
+    CHECK_EQ(row->detail, DETAIL_COMMAND_NOT_FOUND);
+    row_free(ROW_ATTEMPT, row);
+    world_close(&s.w);
+}
+
+TEST(the_first_instant_and_its_timings_stay)
+{
+    struct story s = { .number = 1 };
+    struct row_attempt *row;
+    struct op *op;
+
+    world_open(&s.w, "memory:");
+    world_lead(&s.w);
+    CHECK_EQ(world_register(&s.w, "n1", offers), PROBLEM_NONE);
+    s.job = world_submit(&s.w, "{}");
+    CHECK_EQ(world_bind(&s.w, s.job, 0, "n1"), PROBLEM_NONE);
+    CHECK_EQ(tell(&s, "ack"), PROBLEM_NONE);
+    op = report(&s, CAUSE_NONE, 0, 0);
+    op->report.is_ended = false;
+    op->report.started_at = 77;
+    op->report.timings = text_copy("[1]");
+    CHECK_EQ(world_run(&s.w, op), PROBLEM_NONE);
+    op = report(&s, CAUSE_COMPLETED, 0, 0);
+    op->report.started_at = 99;
+    CHECK_EQ(world_run(&s.w, op), PROBLEM_NONE);
+    row = world_attempt(&s.w, s.job, 0, 1);
+    CHECK_EQ(row->started_at, 77);
+    CHECK_TEXT(row->timings, "[1]");
+    row_free(ROW_ATTEMPT, row);
+    world_close(&s.w);
+}
+
+static void stop_with_grace(struct story *s, bool is_attempt, int64_t grace_ms, const char *reason)
+{
+    struct op *op = op_new(OP_STOP, NULL, NULL);
+
+    op->stop.job = s->job;
+    op->stop.is_attempt = is_attempt;
+    op->stop.attempt = (struct attempt_key){ s->job, 0, 0, 1 };
+    op->stop.cause = is_attempt ? CAUSE_EVICTED : CAUSE_CANCELLED;
+    op->stop.grace_ms = grace_ms;
+    op->stop.reason = text_copy(reason);
+    CHECK_EQ(world_run(&s->w, op), PROBLEM_NONE);
+}
+
+static void check_grace(struct story *s, enum cause cause, int64_t grace_ms, const char *message)
+{
+    struct row_attempt *row = world_attempt(&s->w, s->job, 0, 1);
+
+    CHECK_EQ(row->cause, cause);
+    CHECK_EQ(row->grace_ms, grace_ms);
+    CHECK_TEXT(row->message, message);
+    row_free(ROW_ATTEMPT, row);
+}
+
+TEST(the_stronger_cause_and_the_shorter_grace_hold)
+{
+    struct story s = { .number = 1 };
+    struct row_job *job;
+
+    world_open(&s.w, "memory:");
+    world_lead(&s.w);
+    CHECK_EQ(world_register(&s.w, "n1", offers), PROBLEM_NONE);
+    s.job = world_submit(&s.w, "{\"grace\":\"20s\"}");
+    CHECK_EQ(world_bind(&s.w, s.job, 0, "n1"), PROBLEM_NONE);
+    CHECK_EQ(tell(&s, "ack"), PROBLEM_NONE);
+    stop_with_grace(&s, true, -1, "for j-9");
+    check_grace(&s, CAUSE_EVICTED, 20000, "for j-9");
+    stop_with_grace(&s, true, 30000, "again");
+    check_grace(&s, CAUSE_EVICTED, 20000, "for j-9");
+    stop_with_grace(&s, true, 10000, "again");
+    check_grace(&s, CAUSE_EVICTED, 10000, "for j-9");
+    stop_with_grace(&s, false, 15000, "not needed");
+    check_grace(&s, CAUSE_CANCELLED, 15000, "");
+    stop_with_grace(&s, false, 0, "now");
+    check_grace(&s, CAUSE_CANCELLED, 0, "");
+    job = world_job(&s.w, s.job);
+    CHECK_TEXT(job->reason, "not needed");
+    row_free(ROW_JOB, job);
     world_close(&s.w);
 }

@@ -170,6 +170,10 @@ static const struct {
       PROBLEM_CHANGED_SINCE, WAIT_INSUFFICIENT_COUNTER },
     { "a counter that the node lacks", "{\"resources\":{\"licence\":1}}", NULL, NULL, NULL,
       PROBLEM_CHANGED_SINCE, WAIT_INSUFFICIENT_COUNTER },
+    { "storage that the node lacks", "{\"resources\":{\"storage\":\"1Gi\"}}", NULL, NULL, NULL,
+      PROBLEM_CHANGED_SINCE, WAIT_INSUFFICIENT_STORAGE },
+    { "scratch space that the node lacks", "{\"resources\":{\"ephemeral-storage\":\"1Gi\"}}", NULL,
+      NULL, NULL, PROBLEM_CHANGED_SINCE, WAIT_INSUFFICIENT_STORAGE },
     { "the node shrank below its use", ONE, do_shrink, NULL, NULL, PROBLEM_CHANGED_SINCE,
       WAIT_INSUFFICIENT_COUNTER },
     { "an old steward", ONE, NULL, NULL, spoil_fence, PROBLEM_CONFLICT, WAIT_NONE },
@@ -315,6 +319,24 @@ TEST(a_gang_that_lost_a_member_is_degraded_until_it_is_back)
     row = world_job(&w, job);
     CHECK(!row->is_degraded);
     row_free(ROW_JOB, row);
+    CHECK_OK(ledger_check_open(w.ledger, &err), &err);
+    world_close(&w);
+}
+
+TEST(a_node_that_offers_no_pods_takes_any_number_that_fits)
+{
+    struct world w = { 0 };
+    struct err err = { 0 };
+    uint64_t job;
+
+    world_open(&w, "memory:");
+    world_lead(&w);
+    CHECK_EQ(world_register(&w, "n1", "{\"cpu\":1000}"), PROBLEM_NONE);
+    job = world_submit(&w, "{\"replicas\":20}");
+    CHECK_EQ(world_run(&w, world_bind_op(&w, job, 0, 20, "n1")), PROBLEM_NONE);
+    job = world_submit(&w, "{\"replicas\":2,\"resources\":{\"cpu\":1}}");
+    CHECK_EQ(world_bind(&w, job, 0, "n1"), PROBLEM_NONE);
+    CHECK_EQ(world_bind(&w, job, 1, "n1"), PROBLEM_CHANGED_SINCE);
     CHECK_OK(ledger_check_open(w.ledger, &err), &err);
     world_close(&w);
 }

@@ -117,25 +117,29 @@ static void stop_live_tasks(struct trial *t, struct mirror_job *job, int64_t gra
 {
     for (uint32_t i = 0; i < job->n_tasks && job->counts[TASK_LIVE]; i++)
         if (job->tasks[i].live)
-            attempt_stop(t, job->tasks[i].live, CAUSE_CANCELLED, grace_ms);
+            attempt_stop(t, job->tasks[i].live, CAUSE_CANCELLED, grace_ms, "");
 }
 
-void job_stop(struct trial *t, struct mirror_job *job, enum cause cause, const char *by,
-              int64_t grace_ms)
+void job_stop(struct trial *t, struct mirror_job *job, const struct job_end *how)
 {
+    int64_t grace_ms = how->grace_ms < 0 ? job->grace_ms : how->grace_ms;
     struct row_job *row;
 
-    if (job->row->state == JOB_STOPPING)
-        return; /* under way: it ends, and as what is settled */
+    if (job->row->state == JOB_STOPPING) {
+        stop_live_tasks(t, job, grace_ms); /* it ends as what is settled, perhaps sooner */
+        return;
+    }
     end_pending_tasks(t, job, TASK_CANCELLED, WAIT_NONE);
     row = row_copy(ROW_JOB, job->row);
-    row->stop_cause = cause;
-    row_set(&row->stop_by, by);
+    row->stop_cause = how->cause;
+    row_set(&row->stop_by, how->by);
+    if (how->reason && *how->reason)
+        row_set(&row->reason, how->reason);
     row->is_degraded = 0;
     row->version++;
     row->state = job->counts[TASK_LIVE] ? JOB_STOPPING : over_state(job, row);
     put_job(t, job, row);
-    stop_live_tasks(t, job, grace_ms < 0 ? job->grace_ms : grace_ms);
+    stop_live_tasks(t, job, grace_ms);
     job_review(t, job);
 }
 
@@ -333,7 +337,7 @@ static void fail_task(struct trial *t, struct mirror_job *job, const struct op_f
     }
     end_task(t, job, op->group, op->index, TASK_FAILED, op->code);
     if (job->stops_on_failure)
-        job_stop(t, job, CAUSE_NONE, "steward", -1);
+        job_stop(t, job, &(struct job_end){ CAUSE_NONE, "steward", "", -1 });
     else
         job_review(t, job);
 }

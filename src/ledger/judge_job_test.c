@@ -110,6 +110,19 @@ TEST(a_key_gives_the_first_answer_again)
     close_world(&w);
 }
 
+TEST(a_key_without_a_digest_is_held_against_the_spec)
+{
+    struct world w = { 0 };
+    uint64_t first, again;
+    bool is_replay;
+
+    open_world(&w);
+    CHECK_EQ(submit_key(&w, "lab", "k1", NULL, &first, &is_replay), PROBLEM_NONE);
+    CHECK_EQ(submit_key(&w, "lab", "k1", NULL, &again, &is_replay), PROBLEM_NONE);
+    CHECK(is_replay && again == first);
+    close_world(&w);
+}
+
 static int n_done;
 
 static void count_done(struct op *op, void *arg)
@@ -209,6 +222,55 @@ TEST(a_failed_task_lets_the_rest_go_on)
     CHECK_EQ(world_ack(&w, job, 1, 2, "n1"), PROBLEM_NONE);
     CHECK_EQ(world_ended(&w, job, 1, 2, "n1", 0), PROBLEM_NONE);
     CHECK_TEXT(counts(&w, job), "failed: 0 pending 0 live (0 run) 2 well 1 failed 0 cancelled");
+    close_world(&w);
+}
+
+TEST(a_cancelled_job_is_cancelled_whatever_failed_before)
+{
+    struct world w = { 0 };
+    uint64_t job;
+
+    open_world(&w);
+    job = world_submit(&w, "{\"replicas\":2,\"onFailure\":\"continue\"}");
+    run_task(&w, job, 0, 1, 7);
+    run_task(&w, job, 1, 1, -1);
+    CHECK_EQ(world_stop(&w, job), PROBLEM_NONE);
+    CHECK_EQ(world_ended(&w, job, 1, 1, "n1", 143), PROBLEM_NONE);
+    CHECK_TEXT(counts(&w, job), "cancelled: 0 pending 0 live (0 run) 0 well 1 failed 1 cancelled");
+    close_world(&w);
+}
+
+static void check_times(struct world *w, uint64_t id, int64_t started_at, int64_t ended_at)
+{
+    struct row_job *job = world_job(w, id);
+
+    CHECK_EQ(job->submitted_at, 1000000);
+    CHECK_EQ(job->started_at, started_at);
+    CHECK_EQ(job->ended_at, ended_at);
+    row_free(ROW_JOB, job);
+}
+
+TEST(a_job_starts_once_and_ends_once)
+{
+    struct world w = { 0 };
+    uint64_t job;
+
+    open_world(&w);
+    job = world_submit(&w, "{\"replicas\":2,\"retries\":{\"max\":1,\"backoff\":\"0s\"}}");
+    check_times(&w, job, 0, 0);
+    w.now = 1000100;
+    run_task(&w, job, 0, 1, 1); /* it is pending again */
+    check_times(&w, job, 1000100, 0);
+    w.now = 1000200;
+    run_task(&w, job, 0, 2, 0);
+    run_task(&w, job, 1, 1, -1);
+    check_times(&w, job, 1000100, 0);
+    w.now = 1000300;
+    CHECK_EQ(world_stop(&w, job), PROBLEM_NONE);
+    check_times(&w, job, 1000100, 0);
+    w.now = 1000400;
+    CHECK_EQ(world_ended(&w, job, 1, 1, "n1", 143), PROBLEM_NONE);
+    check_times(&w, job, 1000100, 1000400);
     close_world(&w);
 }
 

@@ -260,7 +260,7 @@ void judge_leave(struct trial *t, struct op_leave *op)
         const struct mirror_job *job = mirror_job(t->mirror, rows[i]->job);
         const struct mirror_task *task = mirror_task(job, rows[i]->grp, rows[i]->idx);
         if (task->live == rows[i] && rows[i]->state == ATTEMPT_BOUND)
-            attempt_stop(t, rows[i], CAUSE_SHUTDOWN, 0);
+            attempt_stop(t, rows[i], CAUSE_SHUTDOWN, 0, "the node leaves");
         row_free(ROW_ATTEMPT, rows[i]);
     }
     node_review(t, node);

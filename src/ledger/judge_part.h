@@ -52,19 +52,28 @@ struct attempt_end {
 /** Ends a live attempt: its row, what becomes of the task, the job's state, the node's. */
 void attempt_end(struct trial *t, const struct row_attempt *attempt, const struct attempt_end *how);
 /**
- * Asks for the end of a live attempt: at once if it was not started, else it is stopping. A
- * cause that is not stronger than that of a stop under way changes nothing.
+ * Asks for the end of a live attempt: at once if it was not started, else it is stopping. Of a
+ * stop under way the stronger cause and the shorter grace hold.
+ *
+ * @reason  for people; "" none
  */
 void attempt_stop(struct trial *t, const struct row_attempt *attempt, enum cause cause,
-                  int64_t grace_ms);
+                  int64_t grace_ms, const char *reason);
 /** Puts an attempt's new row with the event of its state. */
 void attempt_put(struct trial *t, struct row_attempt *row);
 
 /** Works out a job's state after its tasks changed, and writes its row if that, or a flag, did. */
 void job_review(struct trial *t, struct mirror_job *job);
-/** Stops a job's live attempts and ends its pending tasks; its state follows. */
-void job_stop(struct trial *t, struct mirror_job *job, enum cause cause, const char *by,
-              int64_t grace_ms);
+/* Why a job is stopped. */
+struct job_end {
+    enum cause cause;
+    const char *by, *reason; /* "" none */
+    int64_t grace_ms;        /* below 0: the job's own */
+};
+
+/** Stops a job's live attempts and ends its pending tasks; its state follows. One that is stopping
+ * already keeps its cause; a shorter grace holds. */
+void job_stop(struct trial *t, struct mirror_job *job, const struct job_end *how);
 /** How many must be live or have succeeded for the gang, or a group of it, to be whole: its
  * minimum, less where too many have ended otherwise for it ever to be reached. */
 uint32_t gang_minimum(uint32_t min_available, uint32_t n_tasks, const uint32_t *counts);

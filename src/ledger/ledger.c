@@ -213,11 +213,20 @@ bool ledger_is_writable(const struct ledger *ledger, char out[240])
 
 /* ---- sending ---- */
 
+static void prepare_submit(struct op_submit *op)
+{
+    char digest[DIGEST_HEX_SIZE];
+
+    op->text = job_spec_to_text(op->spec, digest);
+    if (op->key && !op->digest)
+        op->digest = text_copy(digest);
+}
+
 /* What can be worked out on the sender's thread is. */
 static void prepare(struct ledger *ledger, struct op *op)
 {
     if (op->kind == OP_SUBMIT && !op->submit.text)
-        op->submit.text = job_spec_to_text(op->submit.spec, NULL);
+        prepare_submit(&op->submit);
     if (op->kind == OP_LEASE && !op->lease.server)
         op->lease.server = text_copy(ledger->server);
     op->next = NULL;

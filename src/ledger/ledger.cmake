@@ -12,7 +12,7 @@ target_link_libraries(ledger-world PUBLIC berth-ledger PkgConfig::cmocka)
 berth_test(ledger history ${ledger}/history_test.c)
 berth_test(ledger interleave ${ledger}/interleave_test.c)
 berth_test(ledger kill ${ledger}/kill_test.c)
-foreach(test IN ITEMS history interleave kill ledger judge_attempt judge_bind judge_job judge_lease judge_node judge_queue reader writer
+foreach(test IN ITEMS check history interleave kill ledger judge_attempt judge_bind judge_job judge_lease judge_node judge_queue reader writer
         sqlite)
     target_link_libraries(test-ledger-${test} PRIVATE ledger-world)
 endforeach()

@@ -116,7 +116,7 @@ struct attempt_key {
 struct op_submit {
     char *user;
     char *key;    /* Idempotency-Key or NULL */
-    char *digest; /* of the canonical spec; with key */
+    char *digest; /* of the canonical spec; NULL: worked out when it is sent */
     struct job_spec *spec;
     char *text;     /* the ledger's: the canonical spec, made when it is sent */
     uint64_t job;   /* out */

@@ -2,6 +2,8 @@
  * `berth agent`: parse, open, run, close.
  */
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "base/log.h"
 #include "base/str.h"
@@ -13,6 +15,16 @@ static void on_ready(void *arg, const char *node, const struct machine *machine)
     (void)arg;
     log_info("registered", "node", node, "cpu", log_int(machine->cpu_milli / 1000), "memory",
              log_int(machine->memory_bytes), NULL);
+}
+
+/* What the machine offers. A test says that it started anew by another boot id. */
+static void probe(struct machine *machine)
+{
+    const char *boot_id = getenv("BERTH_TEST_BOOT_ID");
+
+    runtime_probe(machine);
+    if (boot_id)
+        snprintf(machine->boot_id, sizeof(machine->boot_id), "%s", boot_id);
 }
 
 static int run(const struct agent_options *options, struct err *err)
@@ -34,7 +46,9 @@ int program_agent(const struct agent_flags *flags)
     CLEANUP(freep) char *monitor = NULL;
     CLEANUP(freep) struct agent_offer *offers = NULL;
     struct err err = { 0 };
+    struct machine machine;
     struct agent_options options = { .settings = &settings,
+                                     .machine = &machine,
                                      .node = flags->name,
                                      .version = BERTH_VERSION,
                                      .default_runtime = flags->runtime,
@@ -50,5 +64,6 @@ int program_agent(const struct agent_flags *flags)
         !(options.offers = offers = program_read_offers(flags->offers, flags->n_offers, &err)))
         return program_fail(&err);
     options.n_offers = flags->n_offers;
+    probe(&machine);
     return run(&options, &err) < 0 ? program_fail(&err) : 0;
 }

@@ -169,13 +169,15 @@ static void take_offers(struct reader *r, const struct json_at *at, struct berth
     take_amounts(r, at, "resources", &out->offers);
     if (!take_amounts(r, at, "reserved", &reserved))
         return;
-    offers = arena_copy(r->arena, out->offers.at, (out->offers.n + 1) * sizeof(*offers));
-    for (size_t i = 0; i < out->offers.n; i++)
+    offers = ARENA_NEW0_N(r->arena, struct berth_amount, out->offers.n + 1);
+    for (size_t i = 0; i < out->offers.n; i++) {
+        offers[i] = out->offers.at[i];
         for (size_t j = 0; j < reserved.n; j++)
             if (strcmp(offers[i].name, reserved.at[j].name) == 0)
                 offers[i].value = offers[i].value > reserved.at[j].value
                                       ? offers[i].value - reserved.at[j].value
                                       : 0;
+    }
     out->offers.at = offers;
 }
 

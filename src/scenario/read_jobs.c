@@ -441,6 +441,7 @@ static void read_fields(struct reader *r, const struct json_at *at, struct berth
     take_i32(at, "priority", INT32_MIN, &out->priority);
     take_name(at, "priorityClass", NULL, &out->priority_class);
     out->min_available = 1;
+    out->has_min_available = true;
     take_u32(at, "minAvailable", &out->min_available);
     take_minima(r, at, out);
     out->has_min_resources = take_amounts(r, at, "minResources", &out->min_resources);
@@ -621,8 +622,9 @@ static void read_reservation(struct scenario *s, struct reader *r, const struct 
     }
     out->purpose = (enum berth_purpose)purpose;
     if (!out->owner) {
-        json_refuse(at, PROBLEM_INVALID_FIELD, "an owner is needed");
-        return;
+        if (is_long)
+            json_refuse(at, PROBLEM_INVALID_FIELD, "an owner is needed");
+        return; /* a task that is not there was refused */
     }
     VEC_PUSH(&s->reservations, out);
     scenario_add(s, BERTH_RESERVATION, out);

@@ -191,8 +191,6 @@ static int reserve_parts(struct run *run, const struct berth_group *group, struc
         r = find_part(run, part, &task, err);
         if (r < 0)
             return r;
-        if (!is_coming(run, part->node))
-            task->pipelined = keep_text(run, part->node);
         made->owner = task->ref.job;
         made->purpose = is_coming(run, part->node) ? BERTH_FOR_MACHINE : BERTH_FOR_EVICTION;
         parts[made->n_parts++] = (struct berth_reservation_part){
@@ -345,7 +343,7 @@ static int accept_group(struct run *run, const struct berth_group *group, struct
     return err_set(err, -EINVAL, "the engine answers with a group of no kind");
 }
 
-/* Which reservations stand on listed nodes, and why each task waits. */
+/* Which room is promised or reserved on listed nodes, and why each task waits. */
 static void note_state(struct run *run)
 {
     struct scenario *s = run->s;
@@ -360,6 +358,12 @@ static void note_state(struct run *run)
             if (task && map_get(&s->node_by_name, part->node))
                 task->reserved = part->node;
         }
+    }
+    for (size_t i = 0; i < run->last.n_promised; i++) {
+        const struct berth_part *part = &run->last.promised[i];
+        struct known_task *task = known_task_find(s, part->task.job, part->task.group);
+        if (task)
+            task->pipelined = keep_text(run, part->node);
     }
     for (size_t v = 0; v < run->last.n_verdicts; v++) {
         const struct berth_verdict *verdict = &run->last.verdicts[v];

@@ -63,6 +63,7 @@ void call_free(struct call *call)
         call->free_state(call->state);
     op_free(call->op);
     json_decref(call->answer);
+    free(call->text);
     free(call);
 }
 
@@ -148,7 +149,8 @@ static void locate(struct call *call)
         json_locate(body, n, &call->problem);
 }
 
-static void end_json(struct call *call, int status, const char *type, json_t *answer)
+/* A line of JSON. */
+static char *write_answer(const json_t *answer)
 {
     CLEANUP(freep) char *text = json_dumps(answer, JSON_COMPACT | JSON_ENCODE_ANY);
     CLEANUP(str_fini) struct str line = { 0 };
@@ -156,7 +158,14 @@ static void end_json(struct call *call, int status, const char *type, json_t *an
     assert(text);
     str_add(&line, text);
     str_add_char(&line, '\n');
-    call_end_bytes(call, status, type, line.data, line.len);
+    return str_take(&line);
+}
+
+static void end_json(struct call *call, int status, const char *type)
+{
+    CLEANUP(freep) char *text = call->text ? TAKE(call->text) : write_answer(call->answer);
+
+    call_end_bytes(call, status, type, text, strlen(text));
 }
 
 static void end_problem(struct call *call)
@@ -176,7 +185,8 @@ static void end_problem(struct call *call)
     call->revision = call->etag = 0;
     json_decref(TAKE(call->answer));
     call->answer = document;
-    end_json(call, status, "application/problem+json", document);
+    mem_free(TAKE(call->text));
+    end_json(call, status, "application/problem+json");
 }
 
 void call_end(struct call *call)
@@ -186,7 +196,7 @@ void call_end(struct call *call)
     if (call->problem.code)
         end_problem(call);
     else if (call->answer)
-        end_json(call, status, "application/json", call->answer);
+        end_json(call, status, "application/json");
     else
         call_end_bytes(call, status, NULL, "", 0);
 }
@@ -242,6 +252,9 @@ static void read_work(void *arg)
         reader_end(reader);
     }
     server_put_reader(call->server, reader);
+    /* A long list is written here: the loop has others to serve. */
+    if (r >= 0 && call->answer && !call->then)
+        call->text = write_answer(call->answer);
     if (r < 0 && !call->problem.code)
         problem_set(&call->problem, PROBLEM_STORE_UNAVAILABLE, "%s",
                     call->err.code ? call->err.text : "the ledger cannot be read");

@@ -42,6 +42,7 @@ struct call {
     int status;          /* 0: 200 */
     bool is_status_kept; /* with a problem too */
     json_t *answer;
+    char *text;        /* of the answer, where a reader's thread has written it already */
     uint64_t revision; /* Berth-Revision; 0: none */
     uint64_t etag;     /* of one object; 0: none */
     struct problem problem;

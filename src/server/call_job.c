@@ -66,12 +66,14 @@ int call_job_show(struct call *call, struct reader *reader, struct err *err)
 {
     struct call_job *job = call_job(call);
     struct verdicts *verdicts;
+    struct show_view view = { .hides_jobs = call->who.ns[0] };
     int r = call_job_load(call, reader, err);
 
     if (r < 0 || call->problem.code)
         return r;
     verdicts = cycle_verdicts(call->server->cycle);
-    call->answer = show_job(job->row, job->spec, verdicts);
+    view.verdicts = verdicts;
+    call->answer = show_job(job->row, job->spec, &view);
     call->etag = job->row->rev;
     verdicts_unref(verdicts);
     return 0;

@@ -28,7 +28,8 @@ static void digest_filters(struct call *call, char out[17])
 
 bool cursor_read(struct call *call, struct cursor *out)
 {
-    const char *text = call_query(call, "cursor"), *dot = text ? strrchr(text, '.') : NULL;
+    const char *given = call_query(call, "cursor"), *text = given && *given ? given : NULL;
+    const char *dot = text ? strrchr(text, '.') : NULL;
     int64_t limit = CURSOR_LIMIT_DEFAULT;
 
     *out = (struct cursor){ 0 };

@@ -20,8 +20,10 @@
 enum {
     MAX_TASKS = 2000,
     PACE_MS = 50,
-    PACE_MAX_MS = 5000, /* while what it decides is refused */
-    WAIT_MAX_MS = 5000, /* the wall clock may jump: look again */
+    PACE_LEAST_MS = 5,
+    PACE_BY_COST = 4,      /* so many times what a cycle took passes until the next begins */
+    BACKOFF_MAX_MS = 1000, /* while all that it decides is refused */
+    WAIT_MAX_MS = 5000,    /* the wall clock may jump: look again */
 };
 
 const int64_t cycle_bucket_us[CYCLE_BUCKETS] = { 100,   250,   500,    1000,   2500,    5000,
@@ -58,13 +60,15 @@ struct cycle {
     /* the thread's own */
     struct berth_engine *engine;
     struct feed *feed;
-    bool is_fed;       /* the base was applied */
-    bool is_dirty;     /* something changed since the last cycle */
-    uint64_t revision; /* applied */
-    uint64_t settled;  /* what the last operations' events must reach */
-    size_t n_open;     /* operations not answered */
-    size_t n_refused;  /* of the last cycle */
-    int64_t pace_ms;   /* to the next cycle; longer while all is refused */
+    bool is_fed;        /* the base was applied */
+    bool is_dirty;      /* something changed since the last cycle */
+    uint64_t revision;  /* applied */
+    uint64_t settled;   /* what the last operations' events must reach */
+    size_t n_open;      /* operations not answered */
+    size_t n_sent;      /* by the last cycle */
+    size_t n_refused;   /* of them */
+    int64_t pace_ms;    /* from the last cycle's begin to the next, by what it cost */
+    int64_t backoff_ms; /* likewise, while all that was decided is refused; else 0 */
     int64_t last_begin_ms;
     bool has_begun;
     int64_t wake_at_ms; /* wall */
@@ -253,6 +257,28 @@ static void count_refused(struct cycle *cycle, const struct op *op)
               op->problem.detail, NULL);
 }
 
+/* Where all is refused again and again, it is asked less and less often. */
+static void set_backoff(struct cycle *cycle)
+{
+    if (cycle->n_refused < cycle->n_sent)
+        cycle->backoff_ms = 0;
+    else if (!cycle->backoff_ms)
+        cycle->backoff_ms = cycle->options.pace_ms;
+    else if (cycle->backoff_ms < BACKOFF_MAX_MS)
+        cycle->backoff_ms *= 2;
+}
+
+/* A cheap cycle comes often, so that room that came back is not left idle; one that costs much
+ * gathers more first. */
+static void set_pace(struct cycle *cycle, int64_t took_us)
+{
+    int64_t pace_ms = took_us * PACE_BY_COST / 1000;
+
+    if (pace_ms < PACE_LEAST_MS)
+        pace_ms = PACE_LEAST_MS;
+    cycle->pace_ms = pace_ms < cycle->options.pace_ms ? pace_ms : cycle->options.pace_ms;
+}
+
 static void take_done(struct cycle *cycle, const struct op *op)
 {
     cycle->n_open--;
@@ -262,10 +288,7 @@ static void take_done(struct cycle *cycle, const struct op *op)
         count_refused(cycle, op);
     if (cycle->n_open)
         return;
-    /* What is refused again and again is asked less and less often. */
-    cycle->pace_ms = cycle->n_refused ? cycle->pace_ms * 2 : cycle->options.pace_ms;
-    if (cycle->pace_ms > PACE_MAX_MS)
-        cycle->pace_ms = PACE_MAX_MS;
+    set_backoff(cycle);
 }
 
 /* ---- questions ---- */
@@ -343,7 +366,8 @@ static bool may_decide(struct cycle *cycle)
 static int64_t due_in_ms(struct cycle *cycle)
 {
     int64_t since_ms = clock_boot_ms(cycle->options.clock) - cycle->last_begin_ms;
-    int64_t in_ms = cycle->has_begun && since_ms < cycle->pace_ms ? cycle->pace_ms - since_ms : 0;
+    int64_t pace_ms = cycle->backoff_ms ? cycle->backoff_ms : cycle->pace_ms;
+    int64_t in_ms = cycle->has_begun && since_ms < pace_ms ? pace_ms - since_ms : 0;
 
     if (!may_decide(cycle))
         return -1;
@@ -401,10 +425,10 @@ static void send_ops(struct cycle *cycle, const struct berth_decisions *decision
         log_warn("the configuration asks for decisions that the ledger cannot keep yet", "groups",
                  log_int(ops.n_left_out), NULL);
     }
-    cycle->n_open = ops.n;
+    cycle->n_open = cycle->n_sent = ops.n;
     cycle->n_refused = 0;
     if (!ops.n) {
-        cycle->pace_ms = cycle->options.pace_ms;
+        cycle->backoff_ms = 0;
     } else {
         at_point(cycle, "cycle-before-send");
         ledger_send_all(cycle->options.ledger, ops.at, ops.n);
@@ -421,6 +445,7 @@ static void decide(struct cycle *cycle)
     struct err err = { 0 };
     int64_t begin_us = clock_boot_us(cycle->options.clock);
     int r = berth_engine_cycle(cycle->engine, &in, &decisions, &err);
+    int64_t took_us;
 
     cycle->has_begun = true;
     cycle->last_begin_ms = begin_us / 1000;
@@ -430,7 +455,9 @@ static void decide(struct cycle *cycle)
         log_error("the engine cannot decide", "why", err.text, NULL);
         return;
     }
-    count_cycle(cycle, &decisions, clock_boot_us(cycle->options.clock) - begin_us);
+    took_us = clock_boot_us(cycle->options.clock) - begin_us;
+    count_cycle(cycle, &decisions, took_us);
+    set_pace(cycle, took_us);
     cycle->wake_at_ms = decisions.wake_at_ms;
     if (feed_next_deadline(cycle->feed) < cycle->wake_at_ms)
         cycle->wake_at_ms = feed_next_deadline(cycle->feed);

@@ -24,7 +24,8 @@ struct cycle_options {
     const struct berth_config *config; /* borrowed, outlives the cycle; NULL: profile berth */
     uint64_t seed;
     uint64_t max_tasks; /* to place in one cycle; 0: 2,000 */
-    int64_t pace_ms;    /* least time from one cycle's begin to the next; 0: 50 */
+    int64_t pace_ms;    /* the most that a cycle waits after the last one's begin: less where
+                           cycles are cheap; 0: 50 */
     /* Called at "cycle-before-send", "cycle-after-send" (kill points); NULL: none. For tests. */
     void (*at_point)(const char *point);
 };

@@ -180,7 +180,8 @@ void on_events(struct call *call)
         call_end(call);
         return;
     }
-    if (is_sse || accepts(call, "application/x-ndjson")) {
+    if ((is_sse || accepts(call, "application/x-ndjson")) &&
+        http_method(call->request) != HTTP_HEAD) {
         struct event_filter filter = list->filter;
 
         list->filter.types = NULL;

@@ -19,7 +19,7 @@ static void show_place(json_t *object, const struct row_job *row)
     show_set(object, "queue", queue);
 }
 
-static json_t *show_node_reason(const struct berth_node_reason *reason)
+static json_t *show_node_reason(const struct berth_node_reason *reason, bool hides_jobs)
 {
     json_t *object = json_object();
 
@@ -29,7 +29,7 @@ static json_t *show_node_reason(const struct berth_node_reason *reason)
         show_amount(object, "asked", reason->resource, reason->asked);
         show_amount(object, "free", reason->resource, reason->free);
     }
-    show_text(object, "heldBy", reason->holder);
+    show_blocker(object, "heldBy", reason->holder, hides_jobs);
     return object;
 }
 
@@ -57,7 +57,8 @@ static json_t *failed_group(json_t *failed, const struct berth_node_reason *reas
     return group;
 }
 
-static json_t *show_nodes(const struct berth_explanation *explanation, const char *only)
+static json_t *show_nodes(const struct berth_explanation *explanation, const char *only,
+                          bool hides_jobs)
 {
     json_t *object = json_object(), *fits = json_array(), *failed = json_array();
     size_t total = 0;
@@ -75,7 +76,8 @@ static json_t *show_nodes(const struct berth_explanation *explanation, const cha
         }
         group = failed_group(failed, reason);
         show_number(group, "count", json_integer_value(json_object_get(group, "count")) + 1);
-        json_array_append_new(json_object_get(group, "nodes"), show_node_reason(reason));
+        json_array_append_new(json_object_get(group, "nodes"),
+                              show_node_reason(reason, hides_jobs));
     }
     show_number(object, "total", (int64_t)total);
     show_set(object, "fits", fits);
@@ -83,7 +85,7 @@ static json_t *show_nodes(const struct berth_explanation *explanation, const cha
     return object;
 }
 
-static json_t *show_groups(const struct cycle_answer *answer)
+static json_t *show_groups(const struct cycle_answer *answer, bool hides_jobs)
 {
     json_t *list = json_array();
 
@@ -94,7 +96,7 @@ static json_t *show_groups(const struct cycle_answer *answer)
         show_text(object, "group", verdict->group);
         show_number(object, "tasks", verdict->n_tasks);
         show_text(object, "code", wait_codes[verdict->reason->code].word);
-        show_set(object, "reason", show_reason(verdict->reason, true));
+        show_set(object, "reason", show_reason(verdict->reason, true, hides_jobs));
         json_array_append_new(list, object);
     }
     return list;
@@ -112,6 +114,7 @@ static void show_explanation(struct call *call, const struct cycle_answer *answe
 {
     const struct berth_explanation *explanation = &answer->explanation;
     const char *only = call_query(call, "node");
+    bool hides_jobs = call->who.ns[0];
     char task[NAME_ATTEMPT_SIZE];
 
     if (only && !has_node(answer, only)) {
@@ -122,9 +125,9 @@ static void show_explanation(struct call *call, const struct cycle_answer *answe
     show_text(call->answer, "task", task);
     show_text(call->answer, "code", wait_codes[explanation->state].word);
     if (explanation->reason)
-        show_set(call->answer, "reason", show_reason(explanation->reason, false));
-    show_set(call->answer, "groups", show_groups(answer));
-    show_set(call->answer, "nodes", show_nodes(explanation, only));
+        show_set(call->answer, "reason", show_reason(explanation->reason, false, hides_jobs));
+    show_set(call->answer, "groups", show_groups(answer, hides_jobs));
+    show_set(call->answer, "nodes", show_nodes(explanation, only, hides_jobs));
     call->revision = answer->revision;
 }
 

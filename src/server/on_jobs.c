@@ -19,6 +19,7 @@ struct list {
     struct cursor cursor;
     char *label_key;
     struct verdicts *verdicts;
+    bool hides_jobs;
     json_t *items;
     uint64_t last;
     bool has_more;
@@ -133,12 +134,13 @@ static int list_row(const void *row, void *arg)
 {
     const struct row_job *job = row;
     struct list *list = arg;
+    struct show_view view = { list->verdicts, list->hides_jobs };
 
     if (json_array_size(list->items) == list->cursor.limit) {
         list->has_more = true;
         return 1;
     }
-    json_array_append_new(list->items, show_job(job, NULL, list->verdicts));
+    json_array_append_new(list->items, show_job(job, NULL, &view));
     list->last = job->id;
     return 0;
 }
@@ -174,6 +176,7 @@ void on_jobs_list(struct call *call)
         return;
     }
     list->verdicts = cycle_verdicts(call->server->cycle);
+    list->hides_jobs = call->who.ns[0];
     call_read(call, list_read, NULL);
 }
 

@@ -213,6 +213,33 @@ TEST(explain_names_nodes_and_numbers)
     serving_stop(&s);
 }
 
+TEST(jobs_of_others_are_not_named_as_holders)
+{
+    struct serving s;
+    struct hand hand;
+    char holder[64], token[80];
+    CLEANUP(freep) char *explain = NULL, *show = NULL;
+
+    begin(&s, &hand, "{\"name\":\"a\",\"image\":\"oci:/i\",\"resources\":{\"cpu\":4}}", holder);
+    hand_wait(&hand, "\"do\":\"start\"");
+    SERVING_EXPECT(&s, 201, "POST /v1/tokens", "",
+                   "{\"name\":\"l\",\"rights\":\"user\",\"namespace\":\"lab\"}");
+    snprintf(token, sizeof(token), "%s", serving_get(&s, "token"));
+    SERVING_EXPECT_AS(&s, token, 201, "POST /v1/jobs", "",
+                      "{\"name\":\"b\",\"image\":\"oci:/i\",\"resources\":{\"cpu\":4}}");
+    explain = text_format("GET /v1/jobs/%s/explain", serving_get(&s, "id"));
+    show = text_format("GET /v1/jobs/%s", serving_get(&s, "id"));
+    SERVING_EXPECT(&s, 200, explain, "", NULL);
+    CHECK(strstr(s.answer.body.data, holder) != NULL);
+    SERVING_EXPECT_AS(&s, token, 200, explain, "", NULL);
+    CHECK_TEXT(serving_get(&s, "nodes.failed.0.nodes.0.name"), "n1");
+    CHECK(strstr(s.answer.body.data, holder) == NULL);
+    SERVING_EXPECT_AS(&s, token, 200, show, "", NULL);
+    CHECK(strstr(s.answer.body.data, holder) == NULL);
+    hand_end(&hand);
+    serving_stop(&s);
+}
+
 TEST(nodes_show_what_they_hold)
 {
     struct serving s;

@@ -1,5 +1,7 @@
 #include "server/serving.h"
 
+#include <errno.h>
+
 static const char job[] = "{\"name\":\"a\",\"image\":\"oci:/i\",\"resources\":{\"cpu\":1}}";
 
 TEST(a_server_starts_answers_and_leaves_nothing)
@@ -16,4 +18,102 @@ TEST(a_server_starts_answers_and_leaves_nothing)
     CHECK_TEXT(serving_get(&s, "state"), "pending");
     serving_stop(&s);
     CHECK_EQ(test_count_fds(), n_fds);
+}
+
+TEST(a_ledger_on_disk_is_there_again)
+{
+    struct err err = { 0 };
+    struct serving s, again;
+    char id[64], token[80], incarnation[80];
+    CLEANUP(freep) char *store = NULL, *show = NULL;
+    char dir[] = "/tmp/berth-server-XXXXXX";
+
+    CHECK(mkdtemp(dir) != NULL);
+    store = text_format("sqlite:%s/ledger.db", dir);
+    serving_start_with(&s, (struct server_options){ .store = store });
+    SERVING_EXPECT(&s, 201, "POST /v1/jobs", "", job);
+    snprintf(id, sizeof(id), "%s", serving_get(&s, "id"));
+    snprintf(token, sizeof(token), "%s", s.token);
+    SERVING_EXPECT(&s, 200, "GET /v1/version", "", NULL);
+    snprintf(incarnation, sizeof(incarnation), "%s", serving_get(&s, "incarnation"));
+    serving_stop(&s);
+
+    /* The ledger knows an admin, so that no other token is made: it has no file here. */
+    serving_restart(&again, (struct server_options){ .store = store });
+    show = text_format("GET /v1/jobs/%s", id);
+    SERVING_EXPECT_AS(&again, token, 200, show, "", NULL);
+    CHECK_TEXT(serving_get(&again, "name"), "a");
+    SERVING_EXPECT_AS(&again, NULL, 200, "GET /v1/version", "", NULL);
+    CHECK_TEXT(serving_get(&again, "incarnation"), incarnation);
+    serving_stop(&again);
+    CHECK_OK(file_remove_tree(AT_FDCWD, dir, &err), &err);
+}
+
+/* Serves from a store that fails at its n-th call, submits, and ends; whether it took the job. */
+static bool serve_faulty(int n)
+{
+    CLEANUP(freep) char *store = text_format("faulty:%d:memory:", n), *token_path = NULL;
+    char dir[] = "/tmp/berth-server-XXXXXX", value[256];
+    struct server_options options = { .data = dir, .listen = "127.0.0.1:0", .store = store };
+    struct serving s = { .fd = -1 };
+    struct err err = { 0 }, ignored = { 0 };
+    bool is_taken = false;
+
+    CHECK(mkdtemp(dir) != NULL);
+    if (server_open(&options, &s.server, &err) == 0) {
+        token_path = text_copy(server_token_path(s.server));
+        serving_read_token(token_path, s.token);
+        CHECK_EQ(pthread_create(&s.thread, NULL, serving_run, s.server), 0);
+        s.fd = test_dial((uint16_t)strtoul(strrchr(server_address(s.server), ':') + 1, NULL, 10));
+        is_taken = serving_ask(&s, "POST /v1/jobs", "", job) == 201;
+        if (!is_taken) {
+            CHECK_EQ(s.answer.status, 503);
+            CHECK(test_header(&s.answer, "Retry-After", value));
+            CHECK_TEXT(serving_get(&s, "code"), "STORE_UNAVAILABLE");
+        }
+        server_stop(s.server);
+        pthread_join(s.thread, NULL);
+        server_close(s.server);
+        close(s.fd);
+        test_answer_fini(&s.answer);
+    } else {
+        CHECK(err.text[0] != '\0');
+    }
+    CHECK_OK(file_remove_tree(AT_FDCWD, dir, &ignored), &ignored);
+    return is_taken;
+}
+
+TEST(a_store_that_fails_is_told_and_nothing_is_left)
+{
+    size_t n_fds = test_count_fds();
+    int n_taken = 0;
+
+    for (int n = 1; n < 200 && n_taken < 5; n++)
+        n_taken = serve_faulty(n) ? n_taken + 1 : 0;
+    CHECK_EQ(n_taken, 5); /* it fails later than anything here comes to */
+    CHECK_EQ(test_count_fds(), n_fds);
+}
+
+TEST(what_cannot_be_opened_says_why)
+{
+    char dir[] = "/tmp/berth-server-XXXXXX";
+    struct server_options options = { .data = dir, .store = "memory:" };
+    struct server *server;
+    struct serving s;
+    struct err err = { 0 }, ignored = { 0 };
+
+    CHECK(mkdtemp(dir) != NULL);
+    serving_start(&s);
+    options.listen = server_address(s.server);
+    CHECK_EQ(server_open(&options, &server, &err), -EADDRINUSE);
+    CHECK(strstr(err.text, options.listen) != NULL);
+    options.listen = "nowhere";
+    err = (struct err){ 0 };
+    CHECK_EQ(server_open(&options, &server, &err), -EINVAL);
+    options = (struct server_options){ .listen = "127.0.0.1:0" };
+    err = (struct err){ 0 };
+    CHECK_EQ(server_open(&options, &server, &err), -EINVAL);
+    CHECK(strstr(err.text, "data") != NULL);
+    serving_stop(&s);
+    CHECK_OK(file_remove_tree(AT_FDCWD, dir, &ignored), &ignored);
 }

@@ -41,8 +41,8 @@ static inline void serving_read_token(const char *path, char out[80])
     snprintf(out, 80, "%s", text.data);
 }
 
-/** Opens a server with the options given, in a folder of its own, and runs it. */
-static inline void serving_start_with(struct serving *s, struct server_options options)
+/** Opens a server whose ledger was there before, so that no tokens are made. */
+static inline void serving_restart(struct serving *s, struct server_options options)
 {
     struct err err = { 0 };
 
@@ -55,10 +55,16 @@ static inline void serving_start_with(struct serving *s, struct server_options o
         options.store = "memory:";
     CHECK_OK(server_open(&options, &s->server, &err), &err);
     s->port = (uint16_t)strtoul(strrchr(server_address(s->server), ':') + 1, NULL, 10);
-    serving_read_token(server_token_path(s->server), s->token);
-    serving_read_token(server_agent_token_path(s->server), s->agent_token);
     CHECK_EQ(pthread_create(&s->thread, NULL, serving_run, s->server), 0);
     s->fd = test_dial(s->port);
+}
+
+/** Opens a server with the options given, in a folder of its own, and runs it. */
+static inline void serving_start_with(struct serving *s, struct server_options options)
+{
+    serving_restart(s, options);
+    serving_read_token(server_token_path(s->server), s->token);
+    serving_read_token(server_agent_token_path(s->server), s->agent_token);
 }
 
 static inline void serving_start(struct serving *s)

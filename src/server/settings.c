@@ -6,8 +6,7 @@
 #include "api/json.h"
 #include "api/yaml.h"
 #include "base/file.h"
-#include "base/states.h"
-#include "berth/engine.h"
+#include "scenario/scenario.h"
 #include "server/server.h"
 
 enum { CONFIG_MAX_BYTES = 1 << 20 };
@@ -18,6 +17,7 @@ enum { CONFIG_MAX_BYTES = 1 << 20 };
 struct server_config {
     struct server_options options;
     json_t *document; /* the options' texts live in it */
+    struct scenario_config *engine;
 };
 
 static const struct json_key top_keys[] = {
@@ -28,7 +28,6 @@ static const struct json_key top_keys[] = {
 static const struct json_key tokens_keys[] = { { "lifetime", false } };
 static const struct json_key nodes_keys[] = { { "ttl", false }, { "beat", false } };
 static const struct json_key log_keys[] = { { "level", false }, { "format", false } };
-static const struct json_key scheduler_keys[] = { { "profile", false } };
 
 static const char *const log_format_words[LOG_FORMAT_COUNT] = {
     [LOG_TEXT] = "text", [LOG_JSON] = "json"
@@ -55,18 +54,25 @@ static void read_log(const struct json_at *top, struct server_options *out)
     out->log_format = out->has_log_format ? (enum log_format)word : LOG_TEXT;
 }
 
-static void read_scheduler(const struct json_at *top, struct server_options *out)
+/* The engine's part is read by those who know it; what they find is named beneath /scheduler. */
+static void read_scheduler(const struct json_at *top, struct server_config *config)
 {
-    const char *profile = NULL;
-    struct json_at at, at_profile;
+    const json_t *value = json_object_get(top->value, "scheduler");
+    CLEANUP(freep) char *text = value ? json_dumps(value, JSON_ENCODE_ANY) : NULL;
+    struct problem found = { 0 };
 
-    if (!begin_part(top, "scheduler", scheduler_keys, COUNT_OF(scheduler_keys), &at) ||
-        !json_get_text(&at, "profile", &profile))
+    if (!text)
         return;
-    out->engine = berth_profile_find(profile);
-    at_profile = json_at_member(&at, "profile");
-    if (!out->engine)
-        json_refuse(&at_profile, PROBLEM_INVALID_FIELD, "there is no profile `%s`", profile);
+    if (scenario_config_read(text, strlen(text), &config->engine, &found) == 0) {
+        config->options.engine = scenario_config_get(config->engine);
+        return;
+    }
+    for (size_t i = 0; i < found.n_fields && i < PROBLEM_FIELDS_MAX; i++) {
+        CLEANUP(freep) char *pointer = text_format("/scheduler%s", found.fields[i].pointer);
+        problem_add(top->problem, found.fields[i].code, pointer, "%s", found.fields[i].text);
+    }
+    if (!found.n_fields)
+        problem_add(top->problem, found.code, "/scheduler", "%s", found.detail);
 }
 
 static void read_nodes(const struct json_at *top, struct server_options *out)
@@ -98,7 +104,6 @@ static void read_document(const struct json_at *top, struct server_options *out)
         json_get_duration(&at, "lifetime", TEN_YEARS_MS, &out->token_lifetime_ms);
     read_nodes(top, out);
     read_log(top, out);
-    read_scheduler(top, out);
 }
 
 static int read_text(const char *text, size_t n, struct server_config *config,
@@ -112,6 +117,7 @@ static int read_text(const char *text, size_t n, struct server_config *config,
         return 0;
     top = json_at_top(config->document, problem);
     read_document(&top, &config->options);
+    read_scheduler(&top, config);
     yaml_locate(text, n, problem);
     return problem->code ? -EINVAL : 0;
 }
@@ -140,6 +146,7 @@ void server_config_free(struct server_config *config)
     if (!config)
         return;
     json_decref(config->document);
+    scenario_config_free(config->engine);
     free(config);
 }
 

@@ -70,7 +70,9 @@ static const struct {
     { "a level that is none", "log: {level: loud}\n", "/log/level" },
     { "a beat that is too slow", "nodes: {ttl: 10s, beat: 6s}\n", "/nodes/beat" },
     { "a profile that is none", "scheduler: {profile: magic}\n", "/scheduler/profile" },
-    { "no object", "- a\n", "want" },
+    { "a plugin that is none", "scheduler:\n  tiers:\n  - plugins:\n    - name: magic\n",
+      ":4:7: /scheduler/tiers/0" },
+    { "no object", "- a\n", "must be an object" },
     { "no YAML", "a: [\n", ":" },
     { "a key twice", "data: a\ndata: b\n", ":2:" },
 };

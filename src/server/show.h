@@ -41,18 +41,23 @@ void show_add_amount(json_t *amounts, const char *resource, int64_t value);
 
 /* ---- objects ---- */
 
+/* What a job is shown with, and to whom. */
+struct show_view {
+    const struct verdicts *verdicts; /* why it waits; or NULL */
+    bool hides_jobs;                 /* other jobs are not named: they may be another namespace's */
+};
+
 /**
  * A job.
  *
- * @spec      with it and the resources; NULL: as in lists
- * @verdicts  why it waits; or NULL
+ * @spec  with it and the resources; NULL: as in lists
  */
 json_t *show_job(const struct row_job *row, const struct job_spec *spec,
-                 const struct verdicts *verdicts);
+                 const struct show_view *view);
 /** Why a group waits. */
-json_t *show_reason(const struct berth_reason *reason, bool has_nodes);
-/** Why the groups of a job wait; NULL if nothing does. */
-json_t *show_reasons(const struct row_job *row, const struct verdicts *verdicts);
+json_t *show_reason(const struct berth_reason *reason, bool has_nodes, bool hides_jobs);
+/** Names a job that stands in the way, unless that is hidden; left out if NULL. */
+void show_blocker(json_t *object, const char *key, const char *blocker, bool hides_jobs);
 
 json_t *show_attempt(const struct row_attempt *row, const struct job_spec *spec);
 

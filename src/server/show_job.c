@@ -56,7 +56,13 @@ static json_t *show_node_counts(const struct berth_reason *reason)
     return list;
 }
 
-json_t *show_reason(const struct berth_reason *reason, bool has_nodes)
+void show_blocker(json_t *object, const char *key, const char *blocker, bool hides_jobs)
+{
+    if (blocker && !(hides_jobs && text_begins(blocker, "j-")))
+        show_text(object, key, blocker);
+}
+
+json_t *show_reason(const struct berth_reason *reason, bool has_nodes, bool hides_jobs)
 {
     json_t *object = json_object();
 
@@ -68,7 +74,7 @@ json_t *show_reason(const struct berth_reason *reason, bool has_nodes)
         show_amount(object, "limit", reason->resource, reason->limit);
     }
     show_text(object, "node", reason->node);
-    show_text(object, "blocker", reason->blocker);
+    show_blocker(object, "blocker", reason->blocker, hides_jobs);
     show_time(object, "until", reason->until_ms);
     if (reason->needed) {
         show_number(object, "placed", reason->placed);
@@ -88,7 +94,8 @@ static json_t *show_plain_reason(enum wait_code code, int64_t n_tasks)
     return object;
 }
 
-json_t *show_reasons(const struct row_job *row, const struct verdicts *verdicts)
+/* Why the groups of a job wait; NULL if nothing does. */
+static json_t *show_reasons(const struct row_job *row, const struct show_view *view)
 {
     const struct berth_verdict *found;
     json_t *list;
@@ -97,9 +104,10 @@ json_t *show_reasons(const struct row_job *row, const struct verdicts *verdicts)
     if (job_is_over((enum job_state)row->state) || row->n_pending == 0)
         return NULL;
     list = json_array();
-    found = verdicts ? verdicts_find(verdicts, row->id, &n) : NULL;
+    found = view->verdicts ? verdicts_find(view->verdicts, row->id, &n) : NULL;
     for (size_t i = 0; i < n; i++) {
-        json_t *object = json_object(), *reason = show_reason(found[i].reason, true);
+        json_t *object = json_object(),
+               *reason = show_reason(found[i].reason, true, view->hides_jobs);
 
         show_text(object, "group", found[i].group);
         show_number(object, "tasks", found[i].n_tasks);
@@ -125,7 +133,7 @@ static void show_end(json_t *object, const struct row_job *row)
 }
 
 json_t *show_job(const struct row_job *row, const struct job_spec *spec,
-                 const struct verdicts *verdicts)
+                 const struct show_view *view)
 {
     json_t *object = json_object(), *reasons, *labels;
     char id[NAME_ATTEMPT_SIZE];
@@ -145,7 +153,7 @@ json_t *show_job(const struct row_job *row, const struct job_spec *spec,
     show_set(object, "tasks", show_counts(row));
     if (spec)
         show_set(object, "resources", show_resources(spec));
-    reasons = show_reasons(row, verdicts);
+    reasons = show_reasons(row, view);
     if (reasons)
         show_set(object, "reasons", reasons);
     labels = show_read_object(row->labels);

@@ -34,6 +34,24 @@ static void add_measured(json_t *phases, const json_t *timings, int64_t begin_us
     }
 }
 
+/* When the start line reached the agent: its phase `ack` began so long after that, and the ledger
+ * knows when the ack was taken. Without that phase it is taken to be when the task was bound. */
+static int64_t received_us(const json_t *timings, int64_t bound_us, int64_t acked_us)
+{
+    const json_t *timing;
+    size_t i;
+
+    json_array_foreach(timings, i, timing)
+    {
+        const char *phase = json_string_value(json_object_get(timing, "phase"));
+        int64_t start = json_integer_value(json_object_get(timing, "startUs"));
+
+        if (text_eq(phase, "ack") && start >= 0 && start <= acked_us - bound_us)
+            return acked_us - start;
+    }
+    return bound_us;
+}
+
 json_t *show_timeline(const struct row_attempt *row, const struct job_spec *spec, int64_t since)
 {
     json_t *object = json_object(), *phases = json_array();
@@ -48,8 +66,10 @@ json_t *show_timeline(const struct row_attempt *row, const struct job_spec *spec
     show_time(object, "since", since);
     add_phase(phases, "queue", 0, bound_us);
     if (row->acked_at) {
-        add_phase(phases, "deliver", bound_us, acked_us - bound_us);
-        add_measured(phases, timings, bound_us);
+        int64_t at_us = received_us(timings, bound_us, acked_us);
+
+        add_phase(phases, "deliver", bound_us, at_us - bound_us);
+        add_measured(phases, timings, at_us);
     }
     if (row->started_at && row->ended_at)
         add_phase(phases, "run", (row->started_at - since) * 1000,

@@ -49,7 +49,9 @@ teardown() {
 }
 
 @test "killed at each point, nothing acknowledged is lost and nothing runs twice" {
-    for point in before-lock after-catch-up before-commit after-commit after-ack before-start after-exit; do
+    for point in before-lock after-catch-up before-commit after-commit \
+        cycle-before-send cycle-after-send before-ack before-report after-report \
+        after-store after-ack before-start after-start after-running after-exit-before-clean after-exit-before-report; do
         rm -f "$DATA.ran"
         BERTH_TEST_KILL_AT='' start_dev
         stop_dev
@@ -68,8 +70,14 @@ teardown() {
             kill -0 "$victim" 2>/dev/null || break
             sleep 0.05
         done
-        kill -KILL "$victim" 2>/dev/null || true
-        wait "$victim" 2>/dev/null || true
+        status=0
+        if kill -0 "$victim" 2>/dev/null; then
+            echo "$point was not met"
+            kill -KILL "$victim"
+            return 1
+        fi
+        wait "$victim" || status=$?
+        [ "$status" -eq 137 ]
         start_dev
         id=$("$BERTH" submit -o id --key "$point" --runtime process -- sh -c "echo \$BERTH_ATTEMPT >>$DATA.ran; exit 7")
         run "$BERTH" wait "$id" --timeout 60s

@@ -135,7 +135,7 @@ S
     run "$BERTH" wait "$id" --timeout 120s
     [ "$status" -eq 9 ]
     [ "$(curl_api GET "/v1/jobs/$id/attempts" | head -n -1 | jq '.items | length')" = 3 ]
-    "$BERTH" logs "$id" --attempt 2 | grep -q 'try 2'
+    "$BERTH" logs "$id" --task 0 --attempt 2 | grep -q 'try 2'
 }
 
 @test "wait gives a time-out its own code" {
@@ -171,8 +171,8 @@ S
     from=$("$BERTH" ps -o json | jq .revision)
     id=$("$BERTH" submit -o id --runtime process -- /bin/true)
     "$BERTH" wait "$id" --timeout 60s
-    timeout 20 sh -c "'$BERTH' event watch --from $from -o jsonl | head -5" >"$BATS_TEST_TMPDIR/events"
-    jq -s --argjson from "$from" 'map(.rev) == [range($from + 1; $from + 6)]' "$BATS_TEST_TMPDIR/events" | grep -qx true
+    timeout 20 "$BERTH" event watch --from "$from" --limit 5 -o jsonl >"$BATS_TEST_TMPDIR/events"
+    jq -s --argjson from "$from" 'map(.revision) == [range($from + 1; $from + 6)]' "$BATS_TEST_TMPDIR/events" | grep -qx true
     grep -q job.submitted "$BATS_TEST_TMPDIR/events"
 }
 
