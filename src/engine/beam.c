@@ -51,13 +51,20 @@ static bool is_over(struct session *s, const struct berth_reservation *r)
 static bool is_good(struct session *s, const struct task *task, const struct node *node)
 {
     const struct berth_node *kept = node->kept;
+    const struct kind *kind = task->group->kind;
+    const struct berth_pool *own;
 
     if (!kept || (kept->state != NODE_COMING && kept->state != NODE_READY &&
                   kept->state != NODE_UNREACHABLE))
         return false;
     if (kept->cordoned || kept->draining)
         return false;
-    return fit_fixed(s, task->group->kind, node) == WAIT_NONE;
+    if (fit_fixed(s, kind, node) == WAIT_NONE)
+        return true;
+    /* A task of a private pool may have left it. */
+    own = pool_find(s, kind->spec->pool_selector);
+    return own && own->is_private &&
+           fit_fixed(s, beam_unselected(s, task->group->job, kind), node) == WAIT_NONE;
 }
 
 /* How many of its parts hold room. */

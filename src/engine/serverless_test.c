@@ -166,6 +166,24 @@ TEST(serverless_releases_what_was_held_on_a_node_that_is_lost)
     world_fini(&w);
 }
 
+TEST(serverless_orders_anew_if_the_machine_came_smaller)
+{
+    struct world w;
+    const char *key = order_one(&w);
+
+    world_tell(&w, BERTH_NODE,
+               &(struct berth_node){ .id = key,
+                                     .seq = 9,
+                                     .state = NODE_READY,
+                                     .pool = "p",
+                                     .offers = world_amounts(&w, 0, 1 << 30) });
+    world_cycle(&w);
+    CHECK_TEXT(group_of(&w, BERTH_GROUP_RELEASE)->name, key);
+    CHECK_EQ(group_of(&w, BERTH_GROUP_RELEASE)->code, WAIT_CAPACITY_CHANGED);
+    CHECK(group_of(&w, BERTH_GROUP_ORDER) != NULL);
+    world_fini(&w);
+}
+
 TEST(serverless_wakes_when_a_back_off_ends)
 {
     struct world w;

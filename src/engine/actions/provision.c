@@ -329,25 +329,56 @@ static void use_held(struct session *s, const struct statement *stmt, const stru
             s->log.at[i].reservation = held->by->id;
 }
 
+static void go_alone(struct way *way, struct task *task)
+{
+    struct statement stmt = statement_open(way->s);
+    enum outcome out = go(way, &stmt, task);
+
+    settle(way, &stmt, task, out);
+}
+
+/* Whether the held room is of another pool than the task's own private one. */
+static bool has_left_pool(struct session *s, const struct kind *kind, const struct node *node)
+{
+    return falls_back(s, kind) && !text_eq(node->kept->pool, kind->spec->pool_selector);
+}
+
+/* Whether the machine is there and is too small for what was held on it. */
+static bool came_smaller(const struct session *s, const struct task *task, const struct held *held,
+                         const struct node *node)
+{
+    return held->by->purpose == BERTH_FOR_MACHINE && held->by->n_parts == 1 &&
+           node->kept->state == NODE_READY && !has_future_room(s, task_asks(task), node);
+}
+
 /* A task for which room is held looks for an available node all the same, and else waits on. */
 static void go_held(struct way *way, struct task *task)
 {
-    const struct held *held = beam_held(way->s, task);
-    struct statement stmt = statement_open(way->s);
+    struct session *s = way->s;
+    const struct held *held = beam_held(s, task);
+    const struct node *node = task->node;
+    struct kind *kind = task->group->kind;
+    struct statement stmt = statement_open(s);
+    bool is_bound, is_smaller;
 
     if (!held)
         return;
     statement_unpipeline(&stmt, task);
-    if (!on_available(way, &stmt, task, task->group->kind) &&
-        !(falls_back(way->s, task->group->kind) &&
-          on_available(way, &stmt, task,
-                       beam_unselected(way->s, task->group->job, task->group->kind)))) {
+    is_smaller = came_smaller(s, task, held, node);
+    is_bound = on_available(way, &stmt, task, kind);
+    if (!is_bound && has_left_pool(s, kind, node))
+        is_bound = on_available(way, &stmt, task, beam_unselected(s, task->group->job, kind));
+    if (!is_bound && !is_smaller) {
         statement_discard(&stmt);
         return;
     }
-    use_held(way->s, &stmt, held);
-    beam_of(way->s)->turn++; /* its room is free for others */
+    use_held(s, &stmt, held);
+    beam_of(s)->turn++; /* its room is free for others */
     finish(way, &stmt, task->group->job);
+    if (is_bound)
+        return;
+    answer_release(s, held->by->id, WAIT_CAPACITY_CHANGED);
+    go_alone(way, task);
 }
 
 /* Whether the quota lets the task in; it is given up otherwise. */
@@ -368,14 +399,6 @@ static bool is_admitted(struct way *way, struct task *task)
     if (tenants_has_quota(way->tenants, task->group->kind->namespace_))
         seat->was_admitted = true;
     return true;
-}
-
-static void go_alone(struct way *way, struct task *task)
-{
-    struct statement stmt = statement_open(way->s);
-    enum outcome out = go(way, &stmt, task);
-
-    settle(way, &stmt, task, out);
 }
 
 /* --- Gangs */
