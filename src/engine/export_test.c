@@ -269,7 +269,7 @@ static struct berth_engine *rebuild(struct berth_engine *engine)
 /* Both decide the same over the next cycles, each accepting its own decisions. */
 static void live_on_alike(struct world *w, struct berth_engine *other)
 {
-    struct world twin = { .engine = other, .in = w->in };
+    struct world twin = { .engine = other, .in = w->in, .seq = w->seq };
 
     for (int cycle = 0; cycle < 10; cycle++) {
         char *a = world_export(w->engine), *b = world_export(twin.engine);

@@ -146,7 +146,7 @@ TEST(serverless_releases_what_was_held_too_long)
     world_cycle(&w);
     CHECK(group_of(&w, BERTH_GROUP_RELEASE) != NULL);
     CHECK_TEXT(group_of(&w, BERTH_GROUP_RELEASE)->name, key);
-    CHECK_EQ(group_of(&w, BERTH_GROUP_RELEASE)->code, WAIT_PROVISION_FAILED);
+    CHECK_TEXT(group_of(&w, BERTH_GROUP_RELEASE)->reason, "TIMED_OUT");
     /* The machine is still on its way: room on it is reserved anew. */
     CHECK(group_of(&w, BERTH_GROUP_RESERVE) != NULL);
     world_fini(&w);
@@ -160,7 +160,7 @@ TEST(serverless_releases_what_was_held_on_a_node_that_is_lost)
     tell_node(&w, key, 2, NODE_LOST);
     w.in.revision++;
     world_cycle(&w);
-    CHECK_EQ(group_of(&w, BERTH_GROUP_RELEASE)->code, WAIT_CAPACITY_CHANGED);
+    CHECK_TEXT(group_of(&w, BERTH_GROUP_RELEASE)->reason, "NODE_CHANGED");
     CHECK(group_of(&w, BERTH_GROUP_ORDER) != NULL);
     CHECK(strcmp(group_of(&w, BERTH_GROUP_ORDER)->name, key) != 0);
     world_fini(&w);
@@ -179,7 +179,7 @@ TEST(serverless_orders_anew_if_the_machine_came_smaller)
                                      .offers = world_amounts(&w, 0, 1 << 30) });
     world_cycle(&w);
     CHECK_TEXT(group_of(&w, BERTH_GROUP_RELEASE)->name, key);
-    CHECK_EQ(group_of(&w, BERTH_GROUP_RELEASE)->code, WAIT_CAPACITY_CHANGED);
+    CHECK_TEXT(group_of(&w, BERTH_GROUP_RELEASE)->reason, "NODE_CHANGED");
     CHECK(group_of(&w, BERTH_GROUP_ORDER) != NULL);
     world_fini(&w);
 }

@@ -214,21 +214,42 @@ static inline void world_fail(struct world *w, const struct berth_group *group)
         world_end(w, BERTH_JOB, &(struct berth_job){ .id = group->job });
 }
 
-/* What a server does with a group beside what it binds and evicts. */
+/* What a server does with machines that are ordered, room on them, and what is given up. */
 static inline void world_accept_rest(struct world *w, const struct berth_group *group)
 {
     if (group->kind == BERTH_GROUP_ORDER)
         world_order(w, group);
     if (group->kind == BERTH_GROUP_ORDER || group->kind == BERTH_GROUP_RESERVE)
         world_reserve(w, group);
-    for (size_t i = 0; i < group->n_parts; i++)
-        if (group->parts[i].reservation)
-            world_end(w, BERTH_RESERVATION,
-                      &(struct berth_reservation){ .id = group->parts[i].reservation });
-    if (group->kind == BERTH_GROUP_RELEASE)
-        world_end(w, BERTH_RESERVATION, &(struct berth_reservation){ .id = group->name });
     if (group->kind == BERTH_GROUP_FAIL)
         world_fail(w, group);
+}
+
+/* Keeps what a group with evictions reserves, and lets go what was used or is released. */
+static inline void world_accept_room(struct world *w, const struct berth_group *group)
+{
+    struct berth_reservation_part *parts =
+        ARENA_NEW0_N(&w->arena, struct berth_reservation_part, group->n_parts + 1);
+    struct berth_reservation r = { .id = group->name,
+                                   .seq = ++w->seq,
+                                   .owner = group->job,
+                                   .until_ms = group->until_ms,
+                                   .parts = parts };
+
+    for (size_t i = 0; i < group->n_parts; i++) {
+        const struct berth_part *part = &group->parts[i];
+        if (part->kind == BERTH_PART_BIND && part->reservation)
+            world_end(w, BERTH_RESERVATION, &(struct berth_reservation){ .id = part->reservation });
+        if (part->kind == BERTH_PART_RESERVE)
+            parts[r.n_parts++] = (struct berth_reservation_part){ .task = part->task,
+                                                                  .node = part->node,
+                                                                  .waits = part->waits,
+                                                                  .n_waits = part->n_waits };
+    }
+    if (group->kind == BERTH_GROUP_EVICT && group->name && r.n_parts)
+        world_tell(w, BERTH_RESERVATION, &r);
+    if (group->kind == BERTH_GROUP_RELEASE)
+        world_end(w, BERTH_RESERVATION, &r);
 }
 
 /* Does with the answer what a server would: the binds stand, as tasks in a state. */
@@ -236,6 +257,7 @@ static inline void world_accept(struct world *w, enum berth_task_state state)
 {
     for (size_t i = 0; i < w->out.n_groups; i++) {
         const struct berth_group *group = &w->out.groups[i];
+        world_accept_room(w, group);
         for (size_t k = 0; k < group->n_parts; k++) {
             const struct berth_part *part = &group->parts[k];
             if (part->kind == BERTH_PART_RESERVE || group->kind == BERTH_GROUP_FAIL)

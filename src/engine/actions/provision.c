@@ -4,7 +4,7 @@
  * There each waiting task, oldest job first, goes the whole way before the next one does: a node
  * that is available, one on its way, what stands in for its private pool, a new machine. Quotas
  * are asked first, whether there is room or not. In other profiles the action comes after those
- * that place, sees to what they left, binds those for whom room was held, and gives nobody up.
+ * that place, sees to what they left, and gives nobody up.
  *
  * At the end each pool that has too little free gets one machine more.
  */
@@ -159,10 +159,10 @@ static bool on_coming(struct way *way, struct statement *stmt, struct task *task
 /* Whether a node that is there would take the task if it were empty. */
 static bool is_known_somewhere(struct session *s, const struct kind *kind)
 {
-    NODE_EACH(node, s->model)
-    if (node->kept->state != NODE_LOST && node->kept->state != NODE_GONE &&
-        !standing_of(s, kind, node)->code)
-        return true;
+    NODE_EACH (node, s->model)
+        if (node->kept->state != NODE_LOST && node->kept->state != NODE_GONE &&
+            !standing_of(s, kind, node)->code)
+            return true;
     return false;
 }
 
@@ -377,7 +377,7 @@ static void go_held(struct way *way, struct task *task)
     finish(way, &stmt, task->group->job);
     if (is_bound)
         return;
-    answer_release(s, held->by->id, WAIT_CAPACITY_CHANGED);
+    answer_release(s, held->by->id, "NODE_CHANGED");
     go_alone(way, task);
 }
 
@@ -566,9 +566,9 @@ static void visit_all(struct way *way)
     struct job **jobs = ARENA_NEW0_N(&s->arena, struct job *, s->model->jobs.n + 1);
     size_t n = 0;
 
-    JOB_EACH(job, s->model)
-    if (job->n[BERTH_TASK_PENDING] || job->n[BERTH_TASK_PIPELINED])
-        jobs[n++] = job;
+    JOB_EACH (job, s->model)
+        if (job->n[BERTH_TASK_PENDING] || job->n[BERTH_TASK_PIPELINED])
+            jobs[n++] = job;
     if (way->is_whole) /* elsewhere by rank */
         qsort(jobs, n, sizeof(*jobs), by_age);
     for (size_t i = 0; i < n && !session_is_spent(s); i++)
@@ -583,8 +583,7 @@ static wide free_in(struct session *s, const struct berth_pool *pool, const char
     uint32_t dim = dim_find(s->model, name);
     wide sum = 0;
 
-    NODE_EACH(node, s->model)
-    {
+    NODE_EACH (node, s->model) {
         const struct berth_node *kept = node->kept;
         int64_t idle, future;
         if (dim == NOWHERE || !text_eq(kept->pool, pool->name) || kept->cordoned || kept->draining)
@@ -634,10 +633,10 @@ static void run(struct session *s, const struct berth_value *arguments)
     struct way way = { .s = s, .is_whole = s->setup->is_beam };
 
     (void)arguments;
-    beam_hold(s);
-    beam_release(s);
-    if (way.is_whole)
+    if (way.is_whole) {
+        beam_release(s);
         way.tenants = tenants_new(s);
+    }
     visit_all(&way);
     keep_free(s);
     tenants_free(way.tenants);
