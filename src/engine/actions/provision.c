@@ -633,6 +633,9 @@ static void run(struct session *s, const struct berth_value *arguments)
     struct way way = { .s = s, .is_whole = s->setup->is_beam };
 
     (void)arguments;
+    beam_list_coming(s);
+    if (!way.is_whole && !s->model->shelves[BERTH_POOL].items.n && !beam_of(s)->n_coming)
+        return; /* no machine is on its way, and none can be ordered */
     if (way.is_whole) {
         beam_release(s);
         way.tenants = tenants_new(s);
