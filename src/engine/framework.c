@@ -292,7 +292,7 @@ bool queue_may_allocate(struct session *s, const struct queue *queue, const stru
 
 static struct victims victims_room(struct session *s, size_t n)
 {
-    return (struct victims){ ARENA_NEW0_N(&s->arena, struct task *, n + 1), 0 };
+    return (struct victims){ ARENA_NEW0_N(s->lists, struct task *, n + 1), 0 };
 }
 
 static bool has_victim(const struct victims *set, const struct task *task)

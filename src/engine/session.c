@@ -43,6 +43,7 @@ struct session *session_open(struct model *model, const struct setup *setup,
     s->policy = &setup->policy;
     s->in = *in;
     s->out = out;
+    s->lists = &s->arena;
     s->number = ++model->clock;
     s->wake_at_ms = BERTH_NEVER;
     nodes_sort_names(model);
@@ -91,6 +92,7 @@ void session_close(struct session *s)
     VEC_FINI(&s->log);
     VEC_FINI(&s->groups);
     arena_fini(&s->arena);
+    arena_fini(&s->scratch);
     free(s);
 }
 

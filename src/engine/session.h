@@ -69,8 +69,10 @@ struct session {
     const struct setup *setup;
     const struct policy *policy;
     struct berth_cycle_in in;
-    struct arena arena; /* ends with the session */
-    struct arena *out;  /* the answer's */
+    struct arena arena;  /* ends with the session */
+    struct arena *lists; /* for lists that end with the step that makes them; often the above */
+    struct arena scratch;
+    struct arena *out; /* the answer's */
     uint64_t number;
     VEC_OF(struct op) log;
     VEC_OF(struct berth_group) groups;

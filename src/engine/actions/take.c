@@ -149,7 +149,7 @@ static bool clear_node(struct statement *stmt, struct task *task, struct node *n
 {
     struct session *s = stmt->s;
     struct victims set = find_victims(s, task, node, reclaim);
-    bool *marked = ARENA_NEW0_N(&s->arena, bool, set.n + 1);
+    bool *marked = ARENA_NEW0_N(s->lists, bool, set.n + 1);
     size_t n = 0;
 
     if (!set.n || !fits_future(s, task, node, &set))
@@ -186,11 +186,16 @@ static bool take_cheapest(struct session *s, struct task *task, bool reclaim)
     for (size_t i = 0; i < s->model->nodes.n; i++) {
         struct node *node = s->model->nodes.at[i];
         struct cost cost;
+        bool cleared;
         if (!fit_is_resolvable(s, task->group->kind, node))
             continue;
         s->n_steps++;
         stmt = statement_open(s);
-        if (!clear_node(&stmt, task, node, reclaim)) {
+        s->lists = &s->scratch; /* tried nodes are many; what they leave must not add up */
+        cleared = clear_node(&stmt, task, node, reclaim);
+        s->lists = &s->arena;
+        arena_clear(&s->scratch);
+        if (!cleared) {
             statement_discard(&stmt);
             continue;
         }
@@ -275,12 +280,36 @@ static void give_back(struct statement *stmt)
     }
 }
 
+/*
+ * Of many jobs alike that cannot get room one is tried: where it failed, one that is no more
+ * urgent and needs no less fails too, as long as nothing changed.
+ */
+static bool has_failed(const struct session *s, const struct job *job, bool reclaim)
+{
+    const struct take_failure *f = &job->groups[0].kind->take_failed[reclaim];
+
+    return job->n_groups == 1 && f->number == s->number &&
+           f->read == s->model->touched_base + s->model->touched.n &&
+           job->priority <= f->priority && job->min_available >= f->needed && job_n_ready(job) == 0;
+}
+
+static void note_failed(const struct session *s, const struct job *job, bool reclaim)
+{
+    struct take_failure *f = &job->groups[0].kind->take_failed[reclaim];
+
+    if (job->n_groups == 1 && job_n_ready(job) == 0)
+        *f = (struct take_failure){ s->number, s->model->touched_base + s->model->touched.n,
+                                    job->priority, job->min_available };
+}
+
 bool take_room(struct session *s, struct job *job, bool reclaim)
 {
     struct statement stmt = statement_open(s);
     struct victims tasks;
 
     if (!is_short(s, job) || job->kept->topology.mode || job->kept->n_sub_groups)
+        return false;
+    if (has_failed(s, job, reclaim))
         return false;
     tasks = tasks_pending(s, job, false);
     /* What nobody holds comes first, so that the share is judged with all of the placement. */
@@ -291,6 +320,7 @@ bool take_room(struct session *s, struct job *job, bool reclaim)
             take_held(s, tasks.at[i], reclaim);
     if (is_short(s, job) || !job_is_pipelined(s, job) || !statement_has_evictions(&stmt)) {
         statement_discard(&stmt);
+        note_failed(s, job, reclaim);
         return false;
     }
     if (s->policy->victim_set == VICTIM_SET_MINIMAL)

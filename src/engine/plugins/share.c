@@ -376,7 +376,7 @@ static enum vote reclaimable(struct session *s, struct plugin_use *use, const st
 {
     const struct asks *asks = task_asks(task);
     struct share_state *state = use->state;
-    wide **left = ARENA_NEW0_N(&s->arena, wide *, state->n + 1);
+    wide **left = ARENA_NEW0_N(s->lists, wide *, state->n + 1);
 
     for (size_t i = 0; i < from->n; i++) {
         const struct queue *queue = from->at[i]->group->job->queue;
@@ -385,7 +385,7 @@ static enum vote reclaimable(struct session *s, struct plugin_use *use, const st
         if (!a)
             continue;
         if (!left[queue->at]) {
-            left[queue->at] = res_new(s);
+            left[queue->at] = ARENA_NEW0_N(s->lists, wide, s->model->dims.n + 1);
             res_copy(s, left[queue->at], a->allocated);
         }
         for (size_t k = 0; k < asks->n; k++) {
