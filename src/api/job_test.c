@@ -1,11 +1,13 @@
 #include "api/job.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 
 #include "api/flags.h"
 #include "api/json.h"
 #include "base/digest.h"
+#include "base/file.h"
 #include "base/name.h"
 #include "base/str.h"
 #include "base/test.h"
@@ -408,5 +410,31 @@ TEST(job_name_comes_from_the_file)
         char name[NAME_MAX_BYTES + 1];
         job_name_of_path(c->path, name);
         CHECK_TEXT(name, c->job);
+    }
+}
+
+static const struct {
+    const char *name, *path;
+    uint32_t n_tasks, min_available;
+} examples[] = {
+    { "a gang of three", "examples/hello.yaml", 3, 3 },
+    { "a script", "examples/script.sh", 2, 1 },
+};
+
+TEST(job_examples_are_read)
+{
+    const char *here = strstr(__FILE__, "src/api/job_test.c");
+
+    ROW_EACH (c, examples) {
+        CLEANUP(freep)
+        char *path = text_format("%.*s%s", (int)(here - __FILE__), __FILE__, c->path);
+        CLEANUP(str_fini) struct str text = { 0 };
+        CLEANUP(job_spec_freep) struct job_spec *spec = NULL;
+        struct problem problem = { 0 };
+        struct err err = { 0 };
+        CHECK_OK(file_read(AT_FDCWD, path, JOB_BODY_MAX_BYTES, &text, &err), &err);
+        CHECK_EQ(job_spec_from_text(path, text.data, text.len, &spec, &problem), 0);
+        CHECK_EQ(spec->n_tasks, c->n_tasks);
+        CHECK_EQ(spec->min_available, c->min_available);
     }
 }

@@ -113,6 +113,27 @@ static int use_reservation(struct run *run, const char *id, const struct known_t
              : end_reservation(run, id, err);
 }
 
+static bool is_for(const struct berth_reservation *reservation, const struct known_task *task)
+{
+    for (size_t i = 0; i < reservation->n_parts; i++)
+        if (text_eq(reservation->parts[i].task.job, task->ref.job) &&
+            text_eq(reservation->parts[i].task.group, task->ref.group))
+            return true;
+    return false;
+}
+
+/* Who is bound needs no room held any more, wherever it is bound. */
+static int drop_reservations(struct run *run, const struct known_task *task, struct err *err)
+{
+    for (size_t i = run->s->reservations.n; i-- > 0;) {
+        struct berth_reservation *reservation = run->s->reservations.at[i];
+        int r = is_for(reservation, task) ? use_reservation(run, reservation->id, task, err) : 0;
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
 static int bind_part(struct run *run, const struct berth_part *part, struct err *err)
 {
     struct known_task *task = NULL;
@@ -136,7 +157,9 @@ static int bind_part(struct run *run, const struct berth_part *part, struct err 
     task->is_placed = true;
     run->n_bound++;
     r = apply(run, BERTH_TASK, &task->state, false, err);
-    return r == 0 && part->reservation ? use_reservation(run, part->reservation, task, err) : r;
+    if (r == 0 && part->reservation)
+        r = use_reservation(run, part->reservation, task, err);
+    return r < 0 ? r : drop_reservations(run, task, err);
 }
 
 static int evict_part(struct run *run, const struct berth_part *part, struct err *err)

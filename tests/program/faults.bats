@@ -16,11 +16,13 @@ teardown() {
 @test "containers live through kill -9 of server and agent, and are adopted" {
     start_dev
     a=$("$BERTH" submit -o id --image "$(rootdir)" -- sh -c 'echo before; while [ ! -e /tmp/go ]; do sleep 0.1; done; echo after; exit 4')
-    b=$("$BERTH" submit -o id --runtime process -- sh -c 'sleep 1; exit 6')
+    b=$("$BERTH" submit -o id --runtime process -- sh -c "echo \$\$ >$BATS_TEST_TMPDIR/b; while [ ! -e $BATS_TEST_TMPDIR/go ]; do sleep 0.1; done; exit 6")
     until_true 20 sh -c "'$BERTH' logs $a | grep -q before"
     until_true 20 job_is "$b" running
     kill_dev
-    until_true 20 sh -c '! pgrep -f "sleep 1$"'
+    # It ends while nobody watches but its monitor.
+    touch "$BATS_TEST_TMPDIR/go"
+    until_true 20 sh -c "! kill -0 $(cat "$BATS_TEST_TMPDIR/b") 2>/dev/null"
     start_dev
     run "$BERTH" wait "$b" --timeout 60s
     [ "$status" -eq 6 ]

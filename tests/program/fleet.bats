@@ -21,13 +21,21 @@ teardown() {
 
 start_server() {
     rm -f "$DATA/address"
-    "$BERTH" server --data "$DATA" --listen "${LISTEN:-127.0.0.1:0}" --node-ttl 3s >>"$DATA.log" 2>&1 3>&- &
+    "$BERTH" server --data "$DATA" --listen "${LISTEN:-127.0.0.1:0}" --node-ttl "${NODE_TTL:-3s}" >>"$DATA.log" 2>&1 3>&- &
     SERVER_PID=$!
     PIDS="${PIDS:-} $SERVER_PID"
     until_true 20 test -s "$DATA/address"
     BERTH_ADDR=$(cat "$DATA/address")
     export BERTH_ADDR BERTH_TOKEN_FILE=$DATA/token
     until_true 20 "$BERTH" node list --no-header
+}
+
+# restart_server TTL: the same ledger with another ttl of nodes.
+restart_server() {
+    NODE_TTL=$1
+    kill -TERM "$SERVER_PID"
+    wait "$SERVER_PID" || true
+    start_server
 }
 
 # start_agent NAME [ADDRESS] [ARG...]: an agent with the folder $BATS_TEST_TMPDIR/NAME.
@@ -63,6 +71,7 @@ start_proxy() {
     "$BERTH" logs "$id" | grep -qE 'one|two'
 }
 
+# The lease is long where a test swaps servers or agents, and short where it shall run out.
 @test "an agent that is cut off loses its containers; its tasks run elsewhere once" {
     start_proxy
     start_agent far "$PROXY"
@@ -83,23 +92,27 @@ start_proxy() {
 }
 
 @test "an agent that answers again in time keeps what it runs" {
+    restart_server 60s
     start_proxy
     start_agent far "$PROXY"
-    id=$("$BERTH" submit -o id --runtime process -- sh -c 'sleep 3; exit 5')
+    id=$("$BERTH" submit -o id --runtime process -- sh -c "while [ ! -e $BATS_TEST_TMPDIR/go ]; do sleep 0.1; done; exit 5")
     until_true 20 job_is "$id" running
     kill -STOP "$PROXY_PID"
-    sleep 1
+    sleep 1 # the network is away for a while, far shorter than the ttl
     kill -CONT "$PROXY_PID"
+    touch "$BATS_TEST_TMPDIR/go"
     run "$BERTH" wait "$id" --timeout 60s
     [ "$status" -eq 5 ]
     [ "$(curl_api GET "/v1/jobs/$id/attempts" | head -n -1 | jq '.items | length')" = 1 ]
 }
 
 @test "the agent alone is killed and comes back" {
+    restart_server 60s
     start_agent one
-    id=$("$BERTH" submit -o id --runtime process -- sh -c 'sleep 1; exit 6')
+    id=$("$BERTH" submit -o id --runtime process -- sh -c "while [ ! -e $BATS_TEST_TMPDIR/go ]; do sleep 0.1; done; exit 6")
     until_true 20 job_is "$id" running
     kill -KILL "$AGENT_PID"
+    touch "$BATS_TEST_TMPDIR/go"
     start_agent one
     run "$BERTH" wait "$id" --timeout 60s
     [ "$status" -eq 6 ]
@@ -121,6 +134,7 @@ start_proxy() {
 
 @test "an agent that knows another life of the ledger keeps its containers and says so" {
     LISTEN=127.0.0.1:$((20000 + RANDOM % 10000))
+    NODE_TTL=60s
     kill -TERM "$SERVER_PID"
     wait "$SERVER_PID" || true
     start_server
