@@ -273,6 +273,184 @@ TEST(serverless_private_nodes_fall_silent_by_time_alone)
     world_fini(&w);
 }
 
+/* --- Against a plain reckoning */
+
+enum { N_NODES = 12, N_POOLS = 3, N_REQUESTS = 30 };
+
+struct plain_node {
+    const char *id;
+    int64_t cpu, memory, gpu; /* free */
+    int pool, model;          /* -1: no GPU */
+};
+
+struct plain_request {
+    int64_t cpu, memory, gpu;
+    int first; /* model; the next one is listed too; -1: no GPU */
+    int selector;
+};
+
+static const char *const plain_models[] = { "A10G", "T4", "L40S" };
+static const char *const plain_pools[] = { "p0", "p1", "p2" };
+static const int priorities[N_POOLS] = { 0, 1, 3 };
+
+static int64_t with_headroom(int64_t memory)
+{
+    int64_t mi = 1 << 20;
+
+    return (memory * 5 / 4 + (memory % 4 != 0) + mi - 1) / mi * mi;
+}
+
+static int64_t plain_score(const struct plain_request *r, const struct plain_node *n)
+{
+    return priorities[n->pool] + 10 - (r->first >= 0 && n->model != r->first ? 1 : 0);
+}
+
+static int64_t plain_free(const struct plain_request *r, const struct plain_node *n)
+{
+    return n->cpu + n->memory / (1 << 20) + (r->first >= 0 ? n->gpu / 1000 * 1000000 : 0);
+}
+
+static bool plain_fits(const struct plain_request *r, const struct plain_node *n)
+{
+    if (r->selector >= 0 ? n->pool != r->selector : n->pool == 2) /* which requires a selector */
+        return false;
+    if ((r->first >= 0) != (n->model >= 0))
+        return false;
+    if (r->first >= 0 && n->model != r->first && n->model != (r->first + 1) % 3)
+        return false;
+    return r->cpu <= n->cpu && with_headroom(r->memory) <= n->memory && r->gpu <= n->gpu;
+}
+
+/* The node that a request must get, by going through all of them; it is taken. */
+static const char *plain_place(const struct plain_request *r, struct plain_node *nodes, bool spread)
+{
+    struct plain_node *best = NULL;
+
+    for (int i = 0; i < N_NODES; i++) {
+        struct plain_node *n = &nodes[i];
+        int64_t more;
+        if (!plain_fits(r, n))
+            continue;
+        more = best ? plain_score(r, n) - plain_score(r, best) : 1;
+        if (!more)
+            more = (plain_free(r, n) - plain_free(r, best)) * (spread ? 1 : -1);
+        if (more > 0 || (!more && strcmp(n->id, best->id) < 0))
+            best = n;
+    }
+    if (!best)
+        return NULL;
+    best->cpu -= r->cpu;
+    best->memory -= with_headroom(r->memory);
+    best->gpu -= r->gpu;
+    return best->id;
+}
+
+static struct berth_amounts plain_amounts(struct world *w, int64_t cpu, int64_t memory, int64_t gpu)
+{
+    struct berth_amount *at = ARENA_NEW0_N(&w->arena, struct berth_amount, 3);
+
+    at[0] = (struct berth_amount){ "cpu", cpu };
+    at[1] = (struct berth_amount){ "gpu", gpu };
+    at[2] = (struct berth_amount){ "memory", memory };
+    return (struct berth_amounts){ at, 3 };
+}
+
+static void tell_plain_node(struct world *w, uint64_t *random, int i, struct plain_node *n)
+{
+    *n = (struct plain_node){
+        .id = arena_format(&w->arena, "n%d", (i * 7) % N_NODES),
+        .cpu = 1000 + (int64_t)(test_random(random) % 4) * 500,
+        .memory = (int64_t)(1 + test_random(random) % 4) << 28,
+        .pool = (int)(test_random(random) % N_POOLS),
+        .model = (int)(test_random(random) % 5) - 2,
+    };
+    n->model = n->model < 0 ? -1 : n->model;
+    n->gpu = n->model >= 0 ? 1000 + (int64_t)(test_random(random) % 2) * 1000 : 0;
+    world_tell(w, BERTH_NODE,
+               &(struct berth_node){ .id = n->id,
+                                     .seq = (uint64_t)i,
+                                     .state = NODE_READY,
+                                     .pool = plain_pools[n->pool],
+                                     .gpu_model = n->model >= 0 ? plain_models[n->model] : NULL,
+                                     .offers = plain_amounts(w, n->cpu, n->memory, n->gpu) });
+}
+
+static void tell_plain_request(struct world *w, uint64_t *random, int i, struct plain_request *r)
+{
+    const char *listed[2];
+    struct berth_task_group group = { .name = "task", .replicas = 1 };
+
+    *r = (struct plain_request){
+        .cpu = (int64_t)(test_random(random) % 4) * 250,
+        .memory = (int64_t)(test_random(random) % 200000000),
+        .first = test_random(random) % 2 ? (int)(test_random(random) % 3) : -1,
+        .selector = test_random(random) % 4 ? -1 : (int)(test_random(random) % N_POOLS),
+    };
+    r->gpu = r->first >= 0 ? 1000 : 0;
+    group.asks = plain_amounts(w, r->cpu, r->memory, r->gpu);
+    if (r->first >= 0) {
+        listed[0] = plain_models[r->first];
+        listed[1] = plain_models[(r->first + 1) % 3];
+        group.gpu_models = (struct berth_words){ listed, 2 };
+    }
+    group.pool_selector = r->selector >= 0 ? plain_pools[r->selector] : NULL;
+    world_tell(w, BERTH_JOB,
+               &(struct berth_job){ .id = arena_format(&w->arena, "r%03d", i),
+                                    .name = "r",
+                                    .seq = (uint64_t)i + 1,
+                                    .namespace_ = "ws",
+                                    .created_at_ms = 5,
+                                    .groups = &group,
+                                    .n_groups = 1 });
+}
+
+static const char *where_bound(const struct world *w, const char *job)
+{
+    for (size_t i = 0; i < w->out.n_groups; i++)
+        if (w->out.groups[i].kind == BERTH_GROUP_BIND && text_eq(w->out.groups[i].job, job))
+            return w->out.groups[i].parts[0].node;
+    return "nowhere";
+}
+
+TEST(serverless_chooses_as_a_plain_reckoning_does)
+{
+    uint64_t random = test_seed();
+    int n_bound = 0;
+
+    for (int round = 0; round < 60; round++) {
+        const struct berth_value tie = { .key = "tie",
+                                         .kind = BERTH_VALUE_TEXT,
+                                         .text = round % 2 ? "spread" : "pack" };
+        const struct berth_value policy = { .kind = BERTH_VALUE_OBJECT,
+                                            .members = &tie,
+                                            .n_members = 1 };
+        struct plain_node nodes[N_NODES];
+        struct plain_request requests[N_REQUESTS];
+        struct world w;
+        world_init(&w);
+        world_tell(&w, BERTH_CONFIG,
+                   &(struct berth_config){ .profile = "beam", .policy = &policy });
+        for (int i = 0; i < N_POOLS; i++)
+            world_tell(&w, BERTH_POOL,
+                       &(struct berth_pool){ .name = plain_pools[i],
+                                             .priority = priorities[i],
+                                             .requires_selector = i == 2 });
+        for (int i = 0; i < N_NODES; i++)
+            tell_plain_node(&w, &random, i, &nodes[i]);
+        for (int i = 0; i < N_REQUESTS; i++)
+            tell_plain_request(&w, &random, i, &requests[i]);
+        world_cycle(&w);
+        for (int i = 0; i < N_REQUESTS; i++) {
+            const char *want = plain_place(&requests[i], nodes, round % 2);
+            CHECK_TEXT(where_bound(&w, arena_format(&w.arena, "r%03d", i)),
+                       want ? want : "nowhere");
+            n_bound += want != NULL;
+        }
+        world_fini(&w);
+    }
+    CHECK(n_bound > 100);
+}
+
 /* --- Profile ledger */
 
 static void tell_ledger_node(struct world *w, const char *id, int weight, const char *tier,
