@@ -164,6 +164,67 @@ TEST(engine_waits_for_the_end_of_a_back_off)
     world_fini(&w);
 }
 
+TEST(engine_fails_a_job_that_did_not_start_by_its_deadline)
+{
+    struct world w;
+    const struct berth_group *group_out;
+    struct berth_task_group group = { .name = "task", .replicas = 1 };
+    struct berth_job job = {
+        .id = "j1", .queue = "default", .deadline_at_ms = 1000500, .groups = &group, .n_groups = 1
+    };
+
+    world_init(&w);
+    world_queue(&w, "default");
+    world_node(&w, "n1", 1);
+    group.asks = world_amounts(&w, 2, 1);
+    world_tell(&w, BERTH_JOB, &job);
+    world_cycle(&w);
+    CHECK_EQ(w.out.wake_at_ms, 1000500);
+    w.in.now_ms = 1000500;
+    world_cycle(&w);
+    CHECK_TEXT(world_groups(&w), "fail");
+    group_out = &w.out.groups[w.out.n_groups - 1];
+    CHECK_TEXT(group_out->resource, "deadline");
+    CHECK_TEXT(wait_codes[group_out->code].word, "LARGER_THAN_ANY_NODE");
+    world_fini(&w);
+}
+
+TEST(engine_keeps_caps_guarantees_and_quotas)
+{
+    struct world w;
+    struct berth_amount two = { "cpu", 2000 }, three = { "cpu", 3000 };
+    struct berth_queue capped = { .name = "default", .capability = { &two, 1 } };
+    struct berth_queue kept = { .name = "kept", .seq = 1, .guarantee = { &three, 1 } };
+    struct berth_queue open = { .name = "open", .seq = 2 };
+    struct berth_task_group group = { .name = "task", .replicas = 9 };
+    struct berth_job job = { .id = "j2", .queue = "open", .groups = &group, .n_groups = 1 };
+
+    world_init(&w);
+    world_tell(&w, BERTH_QUEUE, &capped);
+    world_tell(&w, BERTH_QUEUE, &kept);
+    world_tell(&w, BERTH_QUEUE, &open);
+    world_node(&w, "n1", 10);
+    world_job(&w, "j1", 3, 1, 1);
+    world_cycle(&w);
+    CHECK_EQ(w.out.counts.tasks_placed, 2);
+    CHECK_TEXT(world_waits(&w, "j1"), "OVER_CAP");
+    CHECK_TEXT(world_reason(&w, "j1")->blocker, "default");
+    world_accept(&w, BERTH_TASK_RUNNING);
+    group.asks = world_amounts(&w, 1, 1);
+    job.seq = 9;
+    job.namespace_ = "ns";
+    world_tell(&w, BERTH_JOB, &job);
+    world_cycle(&w);
+    CHECK_EQ(w.out.counts.tasks_placed, 5); /* 10, less 2 that run and 3 that are kept */
+    CHECK_TEXT(world_waits(&w, "j2"), "OVER_GUARANTEE_NOT_RECLAIMABLE");
+    world_tell(&w, BERTH_QUOTA,
+               &(struct berth_quota){ .name = "q", .namespace_ = "ns", .hard = { &three, 1 } });
+    world_cycle(&w);
+    CHECK_EQ(w.out.counts.tasks_placed, 3);
+    CHECK_TEXT(world_waits(&w, "j2"), "OVER_CAP");
+    world_fini(&w);
+}
+
 TEST(engine_joins_what_comes_late)
 {
     struct world w;

@@ -318,6 +318,28 @@ static void group_verdicts(struct session *s, struct verdicts *v, const char *id
         add(s, v, id, group->spec->name, n_pending - n_back, group_reason(s, group));
 }
 
+/* A job that asked for a deadline and did not start by then fails for what it waited for. */
+static void mind_deadline(struct session *s, const struct job *job,
+                          const struct berth_reason *reason)
+{
+    int64_t at = job->kept->deadline_at_ms;
+
+    if (!at || job_n_ready(job) || job->n[BERTH_TASK_RELEASING])
+        return;
+    session_wake_at(s, at);
+    if (at <= s->in.now_ms)
+        answer_fail(s, job, reason->code, "deadline");
+}
+
+/* When a waiting job's rank grows next, if that could change the order. */
+static void mind_aging(struct session *s, const struct job *job)
+{
+    int64_t step = s->policy->aging_step_ms, from = job->kept->created_at_ms;
+
+    if (step && from && s->in.now_ms >= from && (s->in.now_ms - from) / step < s->policy->aging_max)
+        session_wake_at(s, from + ((s->in.now_ms - from) / step + 1) * step);
+}
+
 static void job_verdicts(struct session *s, struct verdicts *v, struct job *job)
 {
     uint32_t n = job->n[BERTH_TASK_PENDING] + job->n[BERTH_TASK_PIPELINED];
@@ -328,6 +350,7 @@ static void job_verdicts(struct session *s, struct verdicts *v, struct job *job)
         return;
     id = arena_text(s->out, job->id);
     seat = seat_of(s, job);
+    mind_aging(s, job);
     if (!seat->why.code && !seat->was_tried)
         job_is_open(s, job, &seat->why);
     if (seat->why.code) {
@@ -341,6 +364,15 @@ static void job_verdicts(struct session *s, struct verdicts *v, struct job *job)
     }
     for (size_t i = 0; i < job->n_groups; i++)
         group_verdicts(s, v, id, &job->groups[i]);
+}
+
+static void job_answers(struct session *s, struct verdicts *v, struct job *job)
+{
+    size_t before = v->list.n;
+
+    job_verdicts(s, v, job);
+    if (v->list.n > before)
+        mind_deadline(s, job, v->list.at[before].reason);
 }
 
 static void list_promised(struct session *s, struct berth_decisions *out)
@@ -373,7 +405,7 @@ void answer_verdicts(struct session *s, struct berth_decisions *out)
     struct verdicts v = { 0 };
 
     JOB_EACH (job, s->model) {
-        job_verdicts(s, &v, job);
+        job_answers(s, &v, job);
         out->counts.tasks_waiting += job->n[BERTH_TASK_PENDING];
     }
     if (v.list.n)

@@ -21,6 +21,23 @@ static void admit(struct session *s, struct job *job)
         answer_admit(s, job);
 }
 
+/* An admission that led to nothing is given back, so that it holds no quota for ever. */
+static void take_back(struct session *s, struct job *job)
+{
+    int64_t most = s->policy->inqueue_timeout_ms, from = job->kept->admitted_at_ms;
+
+    if (job->kept->phase != BERTH_PHASE_INQUEUE || most == BERTH_NEVER || !from ||
+        !job->kept->has_min_resources || job_n_ready(job) || job->n[BERTH_TASK_RELEASING])
+        return;
+    if (from + most > s->in.now_ms) {
+        session_wake_at(s, from + most);
+        return;
+    }
+    seat_of(s, job)->is_pending = true;
+    seat_of(s, job)->why = (struct why){ .code = WAIT_NOT_ADMITTED, .dim = NOWHERE };
+    answer_unadmit(s, job, WAIT_NOT_ADMITTED);
+}
+
 static void run(struct session *s, const struct berth_value *arguments)
 {
     struct rounds rounds;
@@ -33,7 +50,9 @@ static void run(struct session *s, const struct berth_value *arguments)
         if (!job->queue || !job->queue->kept)
             continue;
         rounds_add_queue(&rounds, job->queue);
-        if (seat->is_pending && job_is_open(s, job, &seat->why))
+        take_back(s, job);
+        if (job->kept->phase == BERTH_PHASE_PENDING && seat->is_pending &&
+            job_is_open(s, job, &seat->why))
             rounds_return_job(&rounds, job);
     }
     while ((queue = rounds_queue(&rounds))) {
