@@ -33,6 +33,13 @@ void rounds_return_job(struct rounds *rounds, struct job *job);
 /** Whether a job may be placed in this session: open, admitted, valid. Notes why not. */
 bool job_is_admitted(struct session *s, struct job *job);
 
+/**
+ * Takes room that others hold for a job that is short of its minimum, in its queue or (reclaim) in
+ * others; all it needs, or nothing.
+ */
+bool take_room(struct session *s, struct job *job, bool reclaim);
+/** Holds the room of all reservations for their owners, and binds what is free of it. */
+void reservations_hold(struct session *s);
 /** Places tasks of a job until it is ready; what was done stands in the statement. */
 struct statement allocate_tasks(struct session *s, struct job *job, bool *done);
 

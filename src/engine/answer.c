@@ -76,8 +76,7 @@ static void part_fill(struct session *s, const struct op *op, const char *job,
     part->generation = op->node->kept ? op->node->kept->generation : 0;
     part->holds = task_shows(s, task);
     part->score = op->kind == OP_EVICT ? 0 : op->score;
-    if (op->reservation)
-        part->reservation = arena_text(s->out, op->reservation);
+    part->reservation = op->reservation ? arena_text(s->out, op->reservation) : NULL;
     if (op->kind != OP_EVICT && task->group->spec->n_host_ports) {
         part->n_host_ports = task->group->spec->n_host_ports;
         part->host_ports = arena_copy(s->out, task->group->spec->host_ports,
@@ -124,6 +123,32 @@ static void add_parts(struct session *s, struct berth_group *group, const struct
     group->n_parts = n_parts;
 }
 
+/* What a reserved part waits for: the evictions of its group on its node. */
+static void add_waits(struct session *s, struct berth_group *group, struct berth_part *parts)
+{
+    for (size_t i = 0; i < group->n_parts; i++) {
+        struct berth_task_ref *waits;
+        if (parts[i].kind != BERTH_PART_RESERVE)
+            continue;
+        waits = ARENA_NEW0_N(s->out, struct berth_task_ref, group->n_parts);
+        for (size_t k = 0; k < group->n_parts; k++)
+            if (parts[k].kind == BERTH_PART_EVICT && strcmp(parts[k].node, parts[i].node) == 0)
+                waits[parts[i].n_waits++] = parts[k].task;
+        parts[i].waits = waits;
+    }
+}
+
+/* The reservation that is made with a group: its owner has one at most. */
+static void name_reservation(struct session *s, struct berth_group *group)
+{
+    if (!group->job || s->policy->reservations != RESERVATIONS_DURABLE)
+        return;
+    group->name = arena_format(s->out, "r-%s", group->job);
+    group->until_ms = s->policy->reservation_ttl_ms == BERTH_NEVER
+                          ? 0
+                          : s->in.now_ms + s->policy->reservation_ttl_ms;
+}
+
 void answer_ops(struct session *s, const struct op *ops, size_t n, const struct job *job)
 {
     bool evicts = false, binds = false;
@@ -134,15 +159,27 @@ void answer_ops(struct session *s, const struct op *ops, size_t n, const struct 
     }
     if (binds && job)
         seat_of(s, (struct job *)job)->was_bound = true;
-    if (evicts)
-        add_parts(s, group_add(s, BERTH_GROUP_EVICT, job), ops, n, false);
-    else if (binds)
+    if (evicts) {
+        struct berth_group *group = group_add(s, BERTH_GROUP_EVICT, job);
+        add_parts(s, group, ops, n, false);
+        add_waits(s, group, (struct berth_part *)group->parts);
+        name_reservation(s, group);
+    }
+    if (!evicts && binds)
         add_parts(s, group_add(s, BERTH_GROUP_BIND, job), ops, n, true);
 }
 
 void answer_admit(struct session *s, const struct job *job)
 {
     group_add(s, BERTH_GROUP_ADMIT, job);
+}
+
+void answer_release(struct session *s, const char *id, const char *reason)
+{
+    struct berth_group *group = group_add(s, BERTH_GROUP_RELEASE, NULL);
+
+    group->name = arena_text(s->out, id);
+    group->reason = reason;
 }
 
 void answer_unadmit(struct session *s, const struct job *job, enum wait_code code)
@@ -188,14 +225,6 @@ struct berth_group *answer_room(struct session *s, enum berth_group_kind kind,
     }
     group->parts = parts;
     return group;
-}
-
-void answer_release(struct session *s, const char *reservation, enum wait_code code)
-{
-    struct berth_group *group = group_add(s, BERTH_GROUP_RELEASE, NULL);
-
-    group->name = arena_text(s->out, reservation);
-    group->code = code;
 }
 
 void answer_memo(struct session *s, const char *name, const void *data, size_t size)

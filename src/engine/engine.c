@@ -90,8 +90,8 @@ static void recount(struct berth_engine *engine, const struct setup *setup)
         return;
     model->memory_milli = memory_milli;
     model->gpu_implied = setup->is_beam;
-    JOB_EACH(job, model)
-    VEC_PUSH(&jobs, shape_copy(shape_of[BERTH_JOB], job->kept));
+    JOB_EACH (job, model)
+        VEC_PUSH(&jobs, shape_copy(shape_of[BERTH_JOB], job->kept));
     VEC_EACH (job, &jobs)
         job_put(model, (*job)->id, NULL);
     VEC_EACH (job, &jobs)
@@ -230,8 +230,7 @@ int berth_engine_apply(struct berth_engine *engine, const struct berth_delta *de
 
 static void say_admitted(struct session *s)
 {
-    JOB_EACH(job, s->model)
-    {
+    JOB_EACH (job, s->model) {
         const struct seat *seat = job->seat;
         if (job->seated == s->number && seat->was_admitted && !seat->was_bound &&
             !s->setup->is_reference)

@@ -48,8 +48,8 @@ static enum wait_code judge_fixed(struct session *s, const struct kind *kind,
 
     if (node->kept->draining)
         code = WAIT_NODE_CORDONED;
-    HOOKS(use, s, HOOKED_PREDICATE_FIXED)
-    code = first_of(code, use->plugin->predicate_fixed(s, use, kind, node));
+    HOOKS (use, s, HOOKED_PREDICATE_FIXED)
+        code = first_of(code, use->plugin->predicate_fixed(s, use, kind, node));
     return code;
 }
 
@@ -101,8 +101,8 @@ enum wait_code fit_coming(struct session *s, const struct kind *kind, const stru
         code = first_of(code, WAIT_NODE_TOO_SMALL);
     if (code && code < WAIT_VERSION_MISSING)
         return code;
-    HOOKS(use, s, HOOKED_PREDICATE)
-    code = first_of(code, use->plugin->predicate(s, use, kind, node));
+    HOOKS (use, s, HOOKED_PREDICATE)
+        code = first_of(code, use->plugin->predicate(s, use, kind, node));
     return code;
 }
 
@@ -157,8 +157,8 @@ static double local_score(struct session *s, const struct kind *kind, const stru
 {
     double score = 0;
 
-    HOOKS(use, s, HOOKED_SCORE)
-    score += use->plugin->score(s, use, kind, node);
+    HOOKS (use, s, HOOKED_SCORE)
+        score += use->plugin->score(s, use, kind, node);
     return score;
 }
 
@@ -166,8 +166,8 @@ static uint32_t rank_of(struct session *s, const struct kind *kind, const struct
 {
     uint32_t rank = 0;
 
-    HOOKS(use, s, HOOKED_RANK)
-    rank += use->plugin->rank(s, use, kind, node);
+    HOOKS (use, s, HOOKED_RANK)
+        rank += use->plugin->rank(s, use, kind, node);
     return rank;
 }
 
@@ -382,9 +382,9 @@ static bool is_local(struct session *s, const struct kind *kind)
 {
     if (s->policy->tie == TIE_HASH)
         return false;
-    HOOKS(use, s, HOOKED_IS_LOCAL)
-    if (!use->plugin->is_local(s, use, kind))
-        return false;
+    HOOKS (use, s, HOOKED_IS_LOCAL)
+        if (!use->plugin->is_local(s, use, kind))
+            return false;
     return true;
 }
 
@@ -403,8 +403,8 @@ void fit_scores(struct session *s, const struct task *task, struct node *const *
 
     for (size_t i = 0; i < n; i++)
         scores[i] = local_score(s, kind_for(s, task), nodes[i]);
-    HOOKS(use, s, HOOKED_SCORE_ALL)
-    use->plugin->score_all(s, use, task, &candidates);
+    HOOKS (use, s, HOOKED_SCORE_ALL)
+        use->plugin->score_all(s, use, task, &candidates);
 }
 
 /* The best by score of nodes that all have room of one sort. */
@@ -570,8 +570,7 @@ void fit_count(struct session *s, struct kind *kind, struct arena *arena, struct
         out->n_fit = fit->n_fit;
         return;
     }
-    NODE_EACH(node, model)
-    {
+    NODE_EACH (node, model) {
         enum room room;
         fail_t fail = fit_fail(s, kind, node, &room);
         if (fail == FAIL_NONE)

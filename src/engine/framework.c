@@ -45,6 +45,7 @@ static const struct {
     MEMBER(HOOKED_DOMAIN_SCORES, BERTH_HOOK_HYPER_NODE_ORDER, domain_scores),
     MEMBER(HOOKED_GRADIENTS, BERTH_HOOK_HYPER_NODE_GRADIENT, gradients),
     MEMBER(HOOKED_DESERVED, NO_HOOK, deserved),
+    MEMBER(HOOKED_FAIR_SHARE, NO_HOOK, fair_share),
     MEMBER(HOOKED_ON_ALLOCATE, NO_HOOK, on_allocate),
     MEMBER(HOOKED_ON_DEALLOCATE, NO_HOOK, on_deallocate),
 };
@@ -80,8 +81,7 @@ void framework_hook(struct plugin_use *uses, size_t n, struct arena *arena,
 
 int job_plugin_cmp(struct session *s, const struct job *a, const struct job *b)
 {
-    USES(use, s, HOOKED_JOB_ORDER)
-    {
+    USES (use, s, HOOKED_JOB_ORDER) {
         int cmp = use->plugin->job_order(s, use, a, b);
         if (cmp)
             return cmp;
@@ -115,8 +115,7 @@ int queue_cmp(struct session *s, const struct queue *a, const struct queue *b)
 {
     int cmp;
 
-    USES(use, s, HOOKED_QUEUE_ORDER)
-    {
+    USES (use, s, HOOKED_QUEUE_ORDER) {
         cmp = use->plugin->queue_order(s, use, a, b);
         if (cmp)
             return cmp;
@@ -143,8 +142,7 @@ int task_cmp(struct session *s, const struct task *a, const struct task *b)
     int64_t n, m;
     int cmp;
 
-    USES(use, s, HOOKED_TASK_ORDER)
-    {
+    USES (use, s, HOOKED_TASK_ORDER) {
         cmp = use->plugin->task_order(s, use, a, b);
         if (cmp)
             return cmp;
@@ -167,8 +165,7 @@ int task_cmp(struct session *s, const struct task *a, const struct task *b)
 
 int sub_job_cmp(struct session *s, const struct sub_job *a, const struct sub_job *b)
 {
-    USES(use, s, HOOKED_SUB_JOB_ORDER)
-    {
+    USES (use, s, HOOKED_SUB_JOB_ORDER) {
         int cmp = use->plugin->sub_job_order(s, use, a, b);
         if (cmp)
             return cmp;
@@ -181,8 +178,7 @@ int sub_job_cmp(struct session *s, const struct sub_job *a, const struct sub_job
 bool victim_queue_before(struct session *s, const struct queue *a, const struct queue *b,
                          const struct queue *for_queue)
 {
-    USES(use, s, HOOKED_VICTIM_QUEUE_ORDER)
-    {
+    USES (use, s, HOOKED_VICTIM_QUEUE_ORDER) {
         int cmp = use->plugin->victim_queue_order(s, use, a, b, for_queue);
         if (cmp)
             return cmp < 0;
@@ -194,17 +190,17 @@ bool victim_queue_before(struct session *s, const struct queue *a, const struct 
 
 bool job_is_valid(struct session *s, const struct job *job, struct why *why)
 {
-    USES(use, s, HOOKED_JOB_VALID)
-    if (!use->plugin->job_valid(s, use, job, why))
-        return false;
+    USES (use, s, HOOKED_JOB_VALID)
+        if (!use->plugin->job_valid(s, use, job, why))
+            return false;
     return true;
 }
 
 bool job_is_ready(struct session *s, const struct job *job)
 {
-    USES(use, s, HOOKED_JOB_READY)
-    if (!use->plugin->job_ready(s, use, job))
-        return false;
+    USES (use, s, HOOKED_JOB_READY)
+        if (!use->plugin->job_ready(s, use, job))
+            return false;
     return true;
 }
 
@@ -212,9 +208,9 @@ bool sub_job_is_ready(struct session *s, const struct sub_job *sub)
 {
     if (!sub->is_grouped)
         return job_is_ready(s, sub->job);
-    USES(use, s, HOOKED_SUB_JOB_READY)
-    if (!use->plugin->sub_job_ready(s, use, sub))
-        return false;
+    USES (use, s, HOOKED_SUB_JOB_READY)
+        if (!use->plugin->sub_job_ready(s, use, sub))
+            return false;
     return true;
 }
 
@@ -222,8 +218,7 @@ bool sub_job_is_ready(struct session *s, const struct sub_job *sub)
 #define TIERED_VOTE(s, what, use, ask)                                                             \
     size_t tier_ = 0;                                                                              \
     bool permitted_ = false;                                                                       \
-    USES(use, s, what)                                                                             \
-    {                                                                                              \
+    USES (use, s, what) {                                                                          \
         enum vote vote_;                                                                           \
         if (use->tier != tier_ && permitted_)                                                      \
             return true;                                                                           \
@@ -264,32 +259,32 @@ bool job_is_starving(struct session *s, const struct job *job)
 
 void job_note_enqueued(struct session *s, const struct job *job)
 {
-    USES(use, s, HOOKED_JOB_ENQUEUED)
-    use->plugin->job_enqueued(s, use, job);
+    USES (use, s, HOOKED_JOB_ENQUEUED)
+        use->plugin->job_enqueued(s, use, job);
 }
 
 bool queue_is_overused(struct session *s, const struct queue *queue)
 {
-    USES(use, s, HOOKED_OVERUSED)
-    if (use->plugin->overused(s, use, queue))
-        return true;
+    USES (use, s, HOOKED_OVERUSED)
+        if (use->plugin->overused(s, use, queue))
+            return true;
     return false;
 }
 
 bool queue_is_preemptive(struct session *s, const struct queue *queue, const struct task *task)
 {
-    USES(use, s, HOOKED_PREEMPTIVE)
-    if (!use->plugin->preemptive(s, use, queue, task))
-        return false;
+    USES (use, s, HOOKED_PREEMPTIVE)
+        if (!use->plugin->preemptive(s, use, queue, task))
+            return false;
     return true;
 }
 
 bool queue_may_allocate(struct session *s, const struct queue *queue, const struct kind *kind,
                         struct why *why)
 {
-    USES(use, s, HOOKED_ALLOCATABLE)
-    if (!use->plugin->allocatable(s, use, queue, kind, why))
-        return false;
+    USES (use, s, HOOKED_ALLOCATABLE)
+        if (!use->plugin->allocatable(s, use, queue, kind, why))
+            return false;
     return true;
 }
 
@@ -297,7 +292,7 @@ bool queue_may_allocate(struct session *s, const struct queue *queue, const stru
 
 static struct victims victims_room(struct session *s, size_t n)
 {
-    return (struct victims){ ARENA_NEW0_N(&s->arena, struct task *, n + 1), 0 };
+    return (struct victims){ ARENA_NEW0_N(s->lists, struct task *, n + 1), 0 };
 }
 
 static bool has_victim(const struct victims *set, const struct task *task)

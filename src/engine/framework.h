@@ -115,8 +115,9 @@ struct plugin {
     bool (*gradients)(struct session *s, struct plugin_use *use, const struct sub_job *sub,
                       struct domain *top, struct domain_list *out);
 
-    /** What a queue deserves, by dimension; NULL if the plugin has no say. */
+    /** What a queue deserves, and what is fair now, by dimension; NULL: the plugin has no say. */
     const wide *(*deserved)(struct session *s, struct plugin_use *use, const struct queue *queue);
+    const wide *(*fair_share)(struct session *s, struct plugin_use *use, const struct queue *queue);
     /** A task took room (or a promise of it), or gave it up. */
     void (*on_allocate)(struct session *s, struct plugin_use *use, const struct task *task);
     void (*on_deallocate)(struct session *s, struct plugin_use *use, const struct task *task);
@@ -161,6 +162,7 @@ enum hooked_what {
     HOOKED_DOMAIN_SCORES,
     HOOKED_GRADIENTS,
     HOOKED_DESERVED,
+    HOOKED_FAIR_SHARE,
     HOOKED_ON_ALLOCATE,
     HOOKED_ON_DEALLOCATE,
     HOOKED_COUNT

@@ -294,8 +294,8 @@ static int32_t job_priority(const struct model *model, const struct berth_job *k
 
 void jobs_rank(struct model *model)
 {
-    JOB_EACH(job, model)
-    job->priority = job_priority(model, job->kept);
+    JOB_EACH (job, model)
+        job->priority = job_priority(model, job->kept);
 }
 
 static void job_list(struct model *model, struct job *job)

@@ -20,6 +20,7 @@ const struct plugin *const plugins[] = {
     &plugin_proportion,
     &plugin_resource_strategy_fit,
     &plugin_resourcequota,
+    &plugin_share,
     &plugin_sla,
     &plugin_tdm,
     &plugin_usage,

@@ -41,7 +41,8 @@
 
 static const struct berth_tier berth_tiers[] = {
     TIER({ .name = "priority" }, { .name = "gang" }, { .name = "conformance" }),
-    TIER({ .name = "predicates" }, { .name = "nodeorder" }),
+    TIER({ .name = "share" }, { .name = "predicates" }, { .name = "nodeorder" },
+         { .name = "network-topology-aware" }),
 };
 static const struct berth_value berth_policy = { OBJECT(
     TEXT("victims", "every-tier"), TEXT("victimUnit", "spare-or-whole"),
@@ -56,7 +57,8 @@ static const struct berth_value berth_policy = { OBJECT(
 
 static const struct berth_tier volcano_tiers[] = {
     TIER({ .name = "priority" }, { .name = "gang" }, { .name = "conformance" }),
-    TIER({ .name = "predicates" }, { .name = "nodeorder" }),
+    TIER({ .name = "overcommit" }, { .name = "drf" }, { .name = "predicates" },
+         { .name = "proportion" }, { .name = "nodeorder" }),
 };
 static const struct berth_value volcano_policy = { OBJECT(
     TEXT("victims", "first-tier"), TEXT("victimUnit", "task"), TEXT("reclaim", "plugins"),
@@ -89,7 +91,7 @@ static const struct berth_tier ledger_tiers[] = {
 
 static const struct berth_config profiles[] = {
     { .profile = "berth",
-      .actions = WORDS("enqueue", "allocate", "backfill"),
+      .actions = WORDS("enqueue", "allocate", "preempt", "reclaim", "backfill", "provision"),
       .tiers = berth_tiers,
       .n_tiers = COUNT_OF(berth_tiers),
       .policy = &berth_policy },

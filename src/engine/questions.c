@@ -223,6 +223,7 @@ int berth_engine_queue(struct berth_engine *engine, const struct berth_cycle_in 
     struct model *model = engine_model(engine);
     const struct queue *queue = queue_find(model, name);
     const struct hooked *deserved = &engine_setup(engine)->hooked[HOOKED_DESERVED];
+    const struct hooked *fair = &engine_setup(engine)->hooked[HOOKED_FAIR_SHARE];
     struct session *s;
     wide *sums;
 
@@ -241,6 +242,11 @@ int berth_engine_queue(struct berth_engine *engine, const struct berth_cycle_in 
             out->deserved = sums_show(model, arena, share, model->dims.n);
     }
     out->fair_share = out->deserved;
+    for (size_t i = 0; i < fair->n; i++) {
+        const wide *share = fair->at[i]->plugin->fair_share(s, fair->at[i], queue);
+        if (share)
+            out->fair_share = sums_show(model, arena, share, model->dims.n);
+    }
     count_jobs(s, queue, out);
     session_close(s);
     return 0;

@@ -347,8 +347,7 @@ static void list_promised(struct session *s, struct berth_decisions *out)
 {
     VEC_OF(struct berth_part) parts = { 0 };
 
-    JOB_EACH(job, s->model)
-    {
+    JOB_EACH (job, s->model) {
         if (!job->n[BERTH_TASK_PIPELINED])
             continue;
         for (size_t i = 0; i < job->n_tasks; i++) {
@@ -373,8 +372,7 @@ void answer_verdicts(struct session *s, struct berth_decisions *out)
 {
     struct verdicts v = { 0 };
 
-    JOB_EACH(job, s->model)
-    {
+    JOB_EACH (job, s->model) {
         job_verdicts(s, &v, job);
         out->counts.tasks_waiting += job->n[BERTH_TASK_PENDING];
     }

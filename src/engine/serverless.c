@@ -316,8 +316,7 @@ void nodes_note_silence(struct session *s, uint8_t bit)
 {
     int64_t timeout_ms = s->policy->heartbeat_timeout_ms;
 
-    NODE_EACH(node, s->model)
-    {
+    NODE_EACH (node, s->model) {
         const struct berth_pool *pool = pool_find(s, node->kept->pool);
         bool counts = bit == SILENT_ANY || (pool && pool->is_private);
         int64_t end_ms = node->kept->heard_at_ms;

@@ -14,8 +14,8 @@ static void set_shard(struct session *s)
 
     if (s->setup->shard_mode == BERTH_SHARD_NONE)
         return;
-    NODE_EACH(node, s->model)
-    node->in_shard = false;
+    NODE_EACH (node, s->model)
+        node->in_shard = false;
     for (size_t i = 0; i < names->n; i++) {
         struct node *node = node_find(s->model, names->at[i]);
         if (node)
@@ -43,16 +43,24 @@ struct session *session_open(struct model *model, const struct setup *setup,
     s->policy = &setup->policy;
     s->in = *in;
     s->out = out;
+    s->lists = &s->arena;
     s->number = ++model->clock;
     s->wake_at_ms = BERTH_NEVER;
     nodes_sort_names(model);
     set_shard(s);
     read_cursor(s);
     s->total = ARENA_NEW0_N(&s->arena, wide, model->dims.n + 1);
-    for (size_t d = 0; d < model->dims.n; d++)
-        for (size_t i = 0; i < model->nodes.n; i++)
-            if (model->columns[d].offers[i] < UNLIMITED)
-                s->total[d] += model->columns[d].offers[i];
+    for (size_t i = 0; i < model->nodes.n; i++) {
+        const struct berth_node *kept = model->nodes.at[i]->kept;
+        bool usable = setup->policy.capacity == CAPACITY_ALL ||
+                      (kept->state == NODE_READY && !kept->cordoned && !kept->draining);
+        for (size_t d = 0; d < model->dims.n; d++) {
+            /* On a node that takes nothing only what is held there still counts. */
+            const struct column *c = &model->columns[d];
+            if (c->offers[i] < UNLIMITED)
+                s->total[d] += usable ? c->offers[i] : c->used[i];
+        }
+    }
     for (size_t i = 0; i < setup->n_uses; i++) {
         setup->uses[i].state = NULL;
         if (setup->uses[i].plugin->open)
@@ -84,6 +92,7 @@ void session_close(struct session *s)
     VEC_FINI(&s->log);
     VEC_FINI(&s->groups);
     arena_fini(&s->arena);
+    arena_fini(&s->scratch);
     free(s);
 }
 
@@ -148,6 +157,18 @@ bool job_is_open(struct session *s, struct job *job, struct why *why)
         why->blocker = job->queue->name;
     }
     return !why->code;
+}
+
+bool reservation_holds(struct session *s, const struct berth_reservation *r)
+{
+    int64_t ttl_ms = s->policy->reservation_ttl_ms;
+    int64_t end_ms = r->until_ms ? r->until_ms : BERTH_NEVER;
+
+    if (r->made_at_ms && r->made_at_ms < BERTH_NEVER - ttl_ms && r->made_at_ms + ttl_ms < end_ms)
+        end_ms = r->made_at_ms + ttl_ms;
+    if (end_ms < BERTH_NEVER)
+        session_wake_at(s, end_ms + 1);
+    return s->in.now_ms <= end_ms;
 }
 
 bool task_is_due(struct session *s, const struct task *task)

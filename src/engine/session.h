@@ -69,12 +69,15 @@ struct session {
     const struct setup *setup;
     const struct policy *policy;
     struct berth_cycle_in in;
-    struct arena arena; /* ends with the session */
-    struct arena *out;  /* the answer's */
+    struct arena arena;  /* ends with the session */
+    struct arena *lists; /* for lists that end with the step that makes them; often the above */
+    struct arena scratch;
+    struct arena *out; /* the answer's */
     uint64_t number;
     VEC_OF(struct op) log;
     VEC_OF(struct berth_group) groups;
-    const char *action; /* that runs */
+    const char *action;      /* that runs */
+    const char *reservation; /* whose room is being bound */
     int64_t wake_at_ms;
     uint64_t n_placed, n_evicted, n_reserved, n_steps;
     bool limited;
@@ -113,6 +116,8 @@ bool job_is_open(struct session *s, struct job *job, struct why *why);
 struct victims tasks_pending(struct session *s, const struct job *job, bool best_effort);
 /** Lists a job's pending tasks into its seat, once. */
 void seat_list(struct session *s, struct job *job);
+/** Whether a reservation still holds room: its end and its age. */
+bool reservation_holds(struct session *s, const struct berth_reservation *reservation);
 /** Whether a pending task may be placed now: its back-off is over. */
 bool task_is_due(struct session *s, const struct task *task);
 
@@ -161,7 +166,8 @@ void answer_fail_task(struct session *s, const struct task *task, enum wait_code
 struct berth_group *answer_room(struct session *s, enum berth_group_kind kind,
                                 const struct job *job, const struct op *ops, size_t n,
                                 const struct node *node);
-void answer_release(struct session *s, const char *reservation, enum wait_code code);
+/** A reservation ends, for a reason in words. */
+void answer_release(struct session *s, const char *id, const char *reason);
 void answer_memo(struct session *s, const char *name, const void *data, size_t size);
 void answer_ops(struct session *s, const struct op *ops, size_t n, const struct job *job);
 /** Why the tasks of a class wait; lives in the answer. */

@@ -36,7 +36,8 @@ void statement_allocate(struct statement *stmt, struct task *task, struct node *
                      .node = node,
                      .from = task->state,
                      .from_evicted = task->evicted,
-                     .score = score };
+                     .score = score,
+                     .reservation = stmt->s->reservation };
 
     assert(task->state == BERTH_TASK_PENDING);
     change(stmt->s, &op, BERTH_TASK_ALLOCATED, node);

@@ -97,8 +97,7 @@ struct tenants *tenants_new(struct session *s)
     tenants->s = s;
     tenants->gpu = dim_find(s->model, "gpu");
     read_quotas(tenants);
-    JOB_EACH(job, s->model)
-    {
+    JOB_EACH (job, s->model) {
         struct tenant *tenant = tenant_of(tenants, name_of(job));
         for (size_t i = 0; tenant && i < job->n_groups; i++)
             count(tenants, tenant, job->groups[i].kind, n_admitted(&job->groups[i]));

@@ -17,7 +17,7 @@ static int by_name(const void *a, const void *b)
 
 struct victims node_tasks(struct session *s, const struct node *node)
 {
-    struct victims list = { ARENA_NEW0_N(&s->arena, struct task *, node->tasks.n + 1),
+    struct victims list = { ARENA_NEW0_N(s->lists, struct task *, node->tasks.n + 1),
                             node->tasks.n };
 
     if (list.n)

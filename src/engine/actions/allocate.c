@@ -178,9 +178,9 @@ static void run(struct session *s, const struct berth_value *arguments)
     struct queue *queue;
 
     (void)arguments;
+    reservations_hold(s);
     rounds_init(&rounds, s);
-    JOB_EACH(job, s->model)
-    {
+    JOB_EACH (job, s->model) {
         if (!job->n[BERTH_TASK_PENDING])
             continue;
         if (!enqueues)

@@ -50,9 +50,9 @@ static void run(struct session *s, const struct berth_value *arguments)
 
     (void)arguments;
     rounds_init(&rounds, s);
-    JOB_EACH(each, s->model)
-    if (job_n_best_effort(each) + each->n[BERTH_TASK_PIPELINED] && job_is_admitted(s, each))
-        rounds_add_job(&rounds, each);
+    JOB_EACH (each, s->model)
+        if (job_n_best_effort(each) + each->n[BERTH_TASK_PIPELINED] && job_is_admitted(s, each))
+            rounds_add_job(&rounds, each);
     while ((queue = rounds_queue(&rounds)))
         while ((job = rounds_job(&rounds, queue)))
             visit(s, job);

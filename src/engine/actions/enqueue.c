@@ -28,8 +28,7 @@ static void run(struct session *s, const struct berth_value *arguments)
 
     (void)arguments;
     rounds_init(&rounds, s);
-    JOB_EACH(job, s->model)
-    {
+    JOB_EACH (job, s->model) {
         struct seat *seat = seat_of(s, job);
         if (!job->queue || !job->queue->kept)
             continue;

@@ -116,10 +116,10 @@ static size_t list_nodes(const struct hunt *h, struct node **nodes)
     size_t n = 0;
 
     for (int part = 0; part < (outside ? 2 : 1); part++)
-        NODE_EACH(node, s->model)
-    if ((!outside || node->in_shard == (part == 0)) &&
-        fit_is_resolvable(s, h->task->group->kind, node))
-        nodes[n++] = node;
+        NODE_EACH (node, s->model)
+            if ((!outside || node->in_shard == (part == 0)) &&
+                fit_is_resolvable(s, h->task->group->kind, node))
+                nodes[n++] = node;
     return n;
 }
 
@@ -273,7 +273,13 @@ static bool is_starving(struct session *s, struct job *job)
 static void between_jobs(struct session *s, struct job *job, const struct arguments *args)
 {
     struct statement stmt = statement_open(s);
-    struct victims tasks = tasks_pending(s, job, true);
+    struct victims tasks;
+
+    if (!s->setup->is_reference) {
+        take_room(s, job, false);
+        return;
+    }
+    tasks = tasks_pending(s, job, true);
 
     for (size_t i = 0; i < tasks.n && is_starving(s, job); i++) {
         struct hunt h = { s, tasks.at[i], false, args };
@@ -311,8 +317,7 @@ static void run(struct session *s, const struct berth_value *arguments)
     if (arguments_read(arguments, known, COUNT_OF(known), NULL, &args, &err) < 0)
         return; /* was checked when the configuration came */
     rounds_init(&rounds, s);
-    JOB_EACH(job, s->model)
-    {
+    JOB_EACH (job, s->model) {
         if (!job->n[BERTH_TASK_PENDING] || !job_is_admitted(s, job) || !is_starving(s, job) ||
             job->kept->topology.mode || job->kept->n_sub_groups)
             continue;
@@ -324,7 +329,7 @@ static void run(struct session *s, const struct berth_value *arguments)
         while ((job = rounds_job(&rounds, queue)))
             between_jobs(s, job, &args);
         VEC_EACH (each, &arrived)
-            if ((*each)->queue == queue)
+            if (s->setup->is_reference && (*each)->queue == queue)
                 within_job(s, *each, &args);
     }
     VEC_FINI(&arrived);

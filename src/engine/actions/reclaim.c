@@ -69,8 +69,13 @@ static bool reclaim(struct session *s, struct task *task)
 static void visit(struct session *s, struct job *job)
 {
     struct statement stmt = statement_open(s);
-    struct victims tasks = tasks_pending(s, job, true);
+    struct victims tasks;
 
+    if (!s->setup->is_reference) {
+        take_room(s, job, true);
+        return;
+    }
+    tasks = tasks_pending(s, job, true);
     for (size_t i = 0; i < tasks.n && job_is_starving(s, job); i++) {
         struct task *task = tasks.at[i];
         if (!task->group->spec->never_preempts && queue_is_preemptive(s, job->queue, task))
@@ -90,8 +95,7 @@ static void run(struct session *s, const struct berth_value *arguments)
 
     (void)arguments;
     rounds_init(&rounds, s);
-    JOB_EACH(each, s->model)
-    {
+    JOB_EACH (each, s->model) {
         if (!each->n[BERTH_TASK_PENDING] || !job_is_admitted(s, each))
             continue;
         rounds_add_queue(&rounds, each->queue);

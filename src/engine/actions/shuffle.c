@@ -11,8 +11,8 @@ static void run(struct session *s, const struct berth_value *arguments)
     size_t n = 0;
 
     (void)arguments;
-    JOB_EACH(job, s->model)
-    n += job->n_tasks;
+    JOB_EACH (job, s->model)
+        n += job->n_tasks;
     set.at = ARENA_NEW0_N(&s->arena, struct task *, n * (hooked->n + 1) + 1);
     for (size_t i = 0; i < hooked->n; i++) {
         if (i && set.n && hooked->at[i]->tier != hooked->at[i - 1]->tier)

@@ -244,8 +244,7 @@ static void open_session(struct session *s, struct plugin_use *use)
         return;
     drf->root = branch_new(s, "root", 1, NULL);
     drf->demanded = ARENA_NEW0_N(&s->arena, bool, s->model->dims.n + 1);
-    JOB_EACH(job, s->model)
-    {
+    JOB_EACH (job, s->model) {
         struct branch *leaf;
         if (!job->queue || !job->queue->kept)
             continue;

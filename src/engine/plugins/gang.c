@@ -78,13 +78,15 @@ static bool job_starving(struct session *s, struct plugin_use *use, const struct
 static enum vote spare(struct session *s, struct plugin_use *use, const struct task *task,
                        const struct victims *from, struct victims *to)
 {
-    (void)s, (void)use, (void)task;
+    (void)use, (void)task;
     for (size_t i = 0; i < from->n; i++) {
         const struct job *job = from->at[i]->group->job;
         uint32_t given = 0;
         for (size_t k = 0; k < to->n; k++)
             given += to->at[k]->group->job == job;
-        if (job_n_ready(job) > job->min_available + given)
+        /* Whole gangs may go; who takes them sees to it that they go whole. */
+        if (s->policy->victim_unit == UNIT_SPARE_OR_WHOLE ||
+            job_n_ready(job) > job->min_available + given)
             to->at[to->n++] = from->at[i];
     }
     return VOTE_PERMIT;

@@ -87,8 +87,7 @@ static const struct berth_amounts *limit_of(const struct session *s, const struc
 /* What the queue's tasks hold on the nodes of a group. */
 static void add_held(struct session *s, const struct kind *kind, const char *group, wide *held)
 {
-    NODE_EACH(node, s->model)
-    {
+    NODE_EACH (node, s->model) {
         if (!text_eq(node->kept->node_group, group))
             continue;
         VEC_EACH (task, &node->tasks)

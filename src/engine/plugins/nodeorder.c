@@ -241,8 +241,7 @@ static int64_t company(struct session *s, const struct kind *kind, const struct 
     const struct berth_affinity *mine = kind->spec->affinity;
     int64_t sum = 0;
 
-    NODE_EACH(other, s->model)
-    {
+    NODE_EACH (other, s->model) {
         VEC_EACH (task, &other->tasks) {
             const struct kind *there = (*task)->group->kind;
             const struct berth_affinity *theirs = there->spec->affinity;
@@ -300,10 +299,10 @@ static void score_all(struct session *s, struct plugin_use *use, const struct ta
 
 static bool has_soft_taints(const struct session *s)
 {
-    NODE_EACH(node, s->model)
-    for (size_t i = 0; i < node->kept->n_taints; i++)
-        if (node->kept->taints[i].effect == BERTH_PREFER_NO_SCHEDULE)
-            return true;
+    NODE_EACH (node, s->model)
+        for (size_t i = 0; i < node->kept->n_taints; i++)
+            if (node->kept->taints[i].effect == BERTH_PREFER_NO_SCHEDULE)
+                return true;
     return false;
 }
 

@@ -46,9 +46,9 @@ static void open_session(struct session *s, struct plugin_use *use)
         for (size_t i = 0; i < s->model->nodes.n; i++)
             o->idle[d] -= s->model->columns[d].used[i];
     }
-    JOB_EACH(job, s->model)
-    if (job->queue && job->queue->kept && job->kept->phase == BERTH_PHASE_INQUEUE)
-        res_minimum(s, job, o->inqueue);
+    JOB_EACH (job, s->model)
+        if (job->queue && job->queue->kept && job->kept->phase == BERTH_PHASE_INQUEUE)
+            res_minimum(s, job, o->inqueue);
     (void)elastic;
 }
 

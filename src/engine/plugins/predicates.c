@@ -172,8 +172,7 @@ static bool company_is_there(struct session *s, const struct plugin_use *use,
                              const struct berth_pod_term *term, const struct kind *owner,
                              const struct node *node, bool *anywhere)
 {
-    NODE_EACH(other, s->model)
-    {
+    NODE_EACH (other, s->model) {
         bool here = same_topology(term, node, other);
         if (!here && *anywhere)
             continue;
@@ -214,8 +213,7 @@ static bool required_hold(struct session *s, const struct plugin_use *use, const
 static bool others_bear_it(struct session *s, const struct plugin_use *use, const struct kind *kind,
                            const struct node *node)
 {
-    NODE_EACH(other, s->model)
-    {
+    NODE_EACH (other, s->model) {
         VEC_EACH (task, &other->tasks) {
             const struct kind *there = (*task)->group->kind;
             const struct berth_affinity *a = there->spec->affinity;

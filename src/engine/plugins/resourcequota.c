@@ -37,9 +37,9 @@ static wide *taken_of(struct session *s, struct quotas *q, const char *namespace
 /* What the namespace's tasks hold. */
 static void add_used(struct session *s, const char *namespace_, wide *used)
 {
-    JOB_EACH(job, s->model)
-    if (text_eq(job->kept->namespace_, namespace_))
-        res_job(s, job, false, used);
+    JOB_EACH (job, s->model)
+        if (text_eq(job->kept->namespace_, namespace_))
+            res_job(s, job, false, used);
 }
 
 static enum vote job_enqueueable(struct session *s, struct plugin_use *use, const struct job *job,

@@ -130,8 +130,8 @@ static void open_session(struct session *s, struct plugin_use *use)
 {
     bool *zones = ARENA_NEW0(&s->arena, bool);
 
-    NODE_EACH(node, s->model)
-    *zones = *zones || node->kept->revocable_zone;
+    NODE_EACH (node, s->model)
+        *zones = *zones || node->kept->revocable_zone;
     use->state = zones;
 }
 
@@ -215,8 +215,7 @@ static void find_victims(struct session *s, struct plugin_use *use, struct victi
         session_wake_at(s, last + a->period_ms);
         return;
     }
-    JOB_EACH(job, s->model)
-    {
+    JOB_EACH (job, s->model) {
         for (size_t i = 0; job->n[BERTH_TASK_RUNNING] && i < job->n_tasks; i++) {
             struct task *task = &job->tasks[i];
             const struct berth_node *node = task->node ? task->node->kept : NULL;

@@ -1,0 +1,330 @@
+/*
+ * Take: how a job that is short of its minimum gets room that others hold, for preempt and for
+ * reclaim. Evictions and the placement that they serve are one statement: it is committed only
+ * if the job has all it needs, every check included, so no work is ended in vain.
+ *
+ * Victims go as units: a job loses tasks above its minimum, or all of them, never a part of its
+ * gang. Of the ways to make room the one that costs least is taken, and who need not go is given
+ * back.
+ */
+#include <string.h>
+
+#include "engine/actions.h"
+#include "engine/fit.h"
+#include "engine/victims.h"
+
+static const char *reason_of(bool reclaim)
+{
+    return reclaim ? "reclaim" : "preempt";
+}
+
+static int64_t min_runtime(const struct session *s, const struct job *job)
+{
+    const struct berth_queue *queue = job->queue ? job->queue->kept : NULL;
+
+    return queue && queue->min_runtime_ms > 0 ? queue->min_runtime_ms : s->policy->min_runtime_ms;
+}
+
+/* One young member spares the whole gang. */
+static bool is_young(struct session *s, const struct job *job)
+{
+    int64_t least = min_runtime(s, job);
+
+    for (size_t i = 0; least > 0 && i < job->n_tasks; i++) {
+        const struct task *task = &job->tasks[i];
+        if (state_is_allocated(task->state) && task->started_at_ms + least > s->in.now_ms) {
+            session_wake_at(s, task->started_at_ms + least);
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool may_go(struct session *s, const struct task *task, const struct task *victim,
+                   bool reclaim)
+{
+    const struct job *mine = task->group->job, *theirs = victim->group->job;
+
+    if (!victim->is_told ||
+        (victim->state != BERTH_TASK_BOUND && victim->state != BERTH_TASK_RUNNING))
+        return false;
+    if (theirs == mine || !theirs->queue || !theirs->queue->kept || !task_is_preemptable(victim) ||
+        is_young(s, theirs))
+        return false;
+    if (task->group->kind->best_effort && !victim->group->kind->best_effort)
+        return false;
+    return reclaim ? theirs->queue != mine->queue && !theirs->queue->kept->not_reclaimable
+                   : theirs->queue == mine->queue;
+}
+
+static struct victims find_victims(struct session *s, const struct task *task,
+                                   const struct node *node, bool reclaim)
+{
+    struct victims from = node_tasks(s, node), set;
+    size_t n = 0;
+
+    for (size_t i = 0; i < from.n; i++)
+        if (may_go(s, task, from.at[i], reclaim))
+            from.at[n++] = from.at[i];
+    from.n = n;
+    if (!n)
+        return from;
+    set = victims_agree(s, reclaim, task, &from);
+    if (set.n)
+        victims_sort(s, &set, task->group->job);
+    return set;
+}
+
+/* Evicts a task that its job can spare, or with it all of its job. */
+static void evict_unit(struct statement *stmt, struct task *task, const char *reason)
+{
+    struct job *job = task->group->job;
+
+    if (stmt->s->policy->victim_unit == UNIT_TASK || job_n_ready(job) > job->min_available) {
+        statement_evict(stmt, task, reason);
+        return;
+    }
+    for (size_t i = 0; i < job->n_tasks; i++)
+        if (state_is_allocated(job->tasks[i].state))
+            statement_evict(stmt, &job->tasks[i], reason);
+}
+
+static bool fits(struct session *s, const struct task *task, const struct node *node)
+{
+    struct why why;
+
+    return queue_may_allocate(s, task->group->job->queue, task->group->kind, &why) &&
+           fits_future(s, task, node, NULL) && !fit_predicate(s, task->group->kind, node);
+}
+
+/* What a set of evictions costs: budgets are the plugins' to guard. */
+struct cost {
+    int64_t priority; /* the highest among the victims */
+    wide lost;        /* milliseconds of work since the start or the last checkpoint, times cpu */
+    size_t n;
+};
+
+static struct cost cost_of(const struct session *s, size_t mark)
+{
+    struct cost cost = { INT64_MIN, 0, 0 };
+
+    for (size_t i = mark; i < s->log.n; i++) {
+        const struct task *task = s->log.at[i].task;
+        int64_t from = task->checkpoint_at_ms > task->started_at_ms ? task->checkpoint_at_ms
+                                                                    : task->started_at_ms;
+        if (s->log.at[i].kind != OP_EVICT)
+            continue;
+        if (task->group->job->priority > cost.priority)
+            cost.priority = task->group->job->priority;
+        if (from && s->in.now_ms > from)
+            cost.lost += (wide)(s->in.now_ms - from) * (1 + asks_of(task_asks(task), DIM_CPU));
+        cost.n++;
+    }
+    return cost;
+}
+
+static int cost_cmp(const struct cost *a, const struct cost *b)
+{
+    if (a->priority != b->priority)
+        return a->priority < b->priority ? -1 : 1;
+    if (a->lost != b->lost)
+        return a->lost < b->lost ? -1 : 1;
+    return (a->n > b->n) - (a->n < b->n);
+}
+
+/* Evicts those marked, in their order. */
+static void evict_marked(struct statement *stmt, const struct victims *set, const bool *marked,
+                         const char *reason)
+{
+    for (size_t i = 0; i < set->n; i++)
+        if (marked[i] && state_is_allocated(set->at[i]->state))
+            evict_unit(stmt, set->at[i], reason);
+}
+
+/*
+ * Makes room on a node: evicts in order until the task fits, then keeps back each, most urgent
+ * first, without whom it fits too. What was done stands in the statement.
+ */
+static bool clear_node(struct statement *stmt, struct task *task, struct node *node, bool reclaim)
+{
+    struct session *s = stmt->s;
+    struct victims set = find_victims(s, task, node, reclaim);
+    bool *marked = ARENA_NEW0_N(s->lists, bool, set.n + 1);
+    size_t n = 0;
+
+    if (!set.n || !fits_future(s, task, node, &set))
+        return false;
+    for (; n < set.n && !fits(s, task, node); n++) {
+        marked[n] = true;
+        if (state_is_allocated(set.at[n]->state))
+            evict_unit(stmt, set.at[n], reason_of(reclaim));
+    }
+    if (!fits(s, task, node)) {
+        statement_discard(stmt);
+        return false;
+    }
+    for (size_t i = n; s->policy->victim_set == VICTIM_SET_MINIMAL && i-- > 0;) {
+        statement_discard(stmt);
+        marked[i] = false;
+        evict_marked(stmt, &set, marked, reason_of(reclaim));
+        if (!fits(s, task, node))
+            marked[i] = true;
+    }
+    statement_discard(stmt);
+    evict_marked(stmt, &set, marked, reason_of(reclaim));
+    return fits(s, task, node);
+}
+
+/* Clears the node where that costs least, and promises its room to the task. */
+static bool take_cheapest(struct session *s, struct task *task, bool reclaim)
+{
+    struct cost least = { 0 };
+    struct node *best = NULL;
+    struct saved saved = { 0 };
+    struct statement stmt;
+
+    for (size_t i = 0; i < s->model->nodes.n; i++) {
+        struct node *node = s->model->nodes.at[i];
+        struct cost cost;
+        bool cleared;
+        if (!fit_is_resolvable(s, task->group->kind, node))
+            continue;
+        s->n_steps++;
+        stmt = statement_open(s);
+        s->lists = &s->scratch; /* tried nodes are many; what they leave must not add up */
+        cleared = clear_node(&stmt, task, node, reclaim);
+        s->lists = &s->arena;
+        arena_clear(&s->scratch);
+        if (!cleared) {
+            statement_discard(&stmt);
+            continue;
+        }
+        cost = cost_of(s, stmt.mark);
+        if (!best || cost_cmp(&cost, &least) < 0 ||
+            (cost_cmp(&cost, &least) == 0 && node->name_at < best->name_at)) {
+            best = node;
+            least = cost;
+            saved = statement_save(&stmt);
+        }
+        statement_discard(&stmt);
+    }
+    stmt = statement_open(s);
+    if (!best || !statement_recover(&stmt, &saved))
+        return false;
+    statement_pipeline(&stmt, task, best, true, 0);
+    return true;
+}
+
+/* Promises a task room that nobody holds. */
+static void take_free(struct session *s, struct task *task)
+{
+    struct statement stmt = statement_open(s);
+    struct choice choice;
+    struct why why;
+
+    if (queue_may_allocate(s, task->group->job->queue, task->group->kind, &why) &&
+        fit_best(s, task, &choice))
+        statement_pipeline(&stmt, task, choice.node, false, choice.score);
+}
+
+static void take_held(struct session *s, struct task *task, bool reclaim)
+{
+    const struct queue *queue = task->group->job->queue;
+    struct why why;
+
+    if (task->group->spec->never_preempts ||
+        (reclaim && (!queue_may_allocate(s, queue, task->group->kind, &why) ||
+                     !queue_is_preemptive(s, queue, task))))
+        return;
+    take_cheapest(s, task, reclaim);
+}
+
+static bool is_short(const struct session *s, const struct job *job)
+{
+    uint32_t n = job_n_ready(job) + job->n[BERTH_TASK_PIPELINED];
+
+    return n < (s->policy->preempt_for == PREEMPT_FOR_MINIMUM ? job->min_available : job->n_tasks);
+}
+
+/* Takes units back, most urgent first, without which everything still fits. */
+static void give_back(struct statement *stmt)
+{
+    struct session *s = stmt->s;
+    struct saved all = statement_save(stmt);
+
+    for (size_t i = all.n; i-- > 0;) {
+        struct saved without = { ARENA_NEW0_N(&s->arena, struct op, all.n + 1), 0 };
+        const struct job *job = all.at[i].task->group->job;
+        bool one = all.at[i].kind == OP_EVICT && job_n_ready(job) >= job->min_available;
+        if (all.at[i].kind != OP_EVICT)
+            continue;
+        /* A gang that went whole comes back whole. */
+        for (size_t k = 0; k < all.n; k++)
+            if (one ? k != i : all.at[k].kind != OP_EVICT || all.at[k].task->group->job != job)
+                without.at[without.n++] = all.at[k];
+        statement_discard(stmt);
+        if (statement_recover(stmt, &without)) {
+            bool holds = true;
+            for (size_t k = 0; k < without.n && holds; k++)
+                holds = without.at[k].kind == OP_EVICT ||
+                        !fit_predicate(s, without.at[k].task->group->kind, without.at[k].node);
+            if (holds) {
+                all = without;
+                i = i < all.n ? i : all.n;
+                continue;
+            }
+            statement_discard(stmt);
+        }
+        if (!statement_recover(stmt, &all))
+            return; /* cannot be: it stood a moment ago */
+    }
+}
+
+/*
+ * Of many jobs alike that cannot get room one is tried: where it failed, one that is no more
+ * urgent and needs no less fails too, as long as nothing changed.
+ */
+static bool has_failed(const struct session *s, const struct job *job, bool reclaim)
+{
+    const struct take_failure *f = &job->groups[0].kind->take_failed[reclaim];
+
+    return job->n_groups == 1 && f->number == s->number &&
+           f->read == s->model->touched_base + s->model->touched.n &&
+           job->priority <= f->priority && job->min_available >= f->needed && job_n_ready(job) == 0;
+}
+
+static void note_failed(const struct session *s, const struct job *job, bool reclaim)
+{
+    struct take_failure *f = &job->groups[0].kind->take_failed[reclaim];
+
+    if (job->n_groups == 1 && job_n_ready(job) == 0)
+        *f = (struct take_failure){ s->number, s->model->touched_base + s->model->touched.n,
+                                    job->priority, job->min_available };
+}
+
+bool take_room(struct session *s, struct job *job, bool reclaim)
+{
+    struct statement stmt = statement_open(s);
+    struct victims tasks;
+
+    if (!is_short(s, job) || job->kept->topology.mode || job->kept->n_sub_groups)
+        return false;
+    if (has_failed(s, job, reclaim))
+        return false;
+    tasks = tasks_pending(s, job, false);
+    /* What nobody holds comes first, so that the share is judged with all of the placement. */
+    for (size_t i = 0; i < tasks.n && is_short(s, job); i++)
+        take_free(s, tasks.at[i]);
+    for (size_t i = 0; i < tasks.n && is_short(s, job); i++)
+        if (tasks.at[i]->state == BERTH_TASK_PENDING)
+            take_held(s, tasks.at[i], reclaim);
+    if (is_short(s, job) || !job_is_pipelined(s, job) || !statement_has_evictions(&stmt)) {
+        statement_discard(&stmt);
+        note_failed(s, job, reclaim);
+        return false;
+    }
+    if (s->policy->victim_set == VICTIM_SET_MINIMAL)
+        give_back(&stmt);
+    statement_commit(&stmt, job);
+    return true;
+}

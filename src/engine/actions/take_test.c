@@ -1,0 +1,285 @@
+#include "engine/testing.h"
+
+/* A job of tasks of one core, all running on nodes in turn. */
+static void running(struct world *w, const char *id, const char *queue, int priority,
+                    uint32_t replicas, uint32_t least, const char *const *nodes, size_t n_nodes)
+{
+    struct berth_task_group group = { .name = "task", .role = "task", .replicas = replicas };
+    struct berth_job job = { .id = id,
+                             .seq = ++w->seq,
+                             .queue = queue,
+                             .priority = priority,
+                             .min_available = least,
+                             .phase = BERTH_PHASE_RUNNING,
+                             .groups = &group,
+                             .n_groups = 1 };
+
+    group.asks = world_amounts(w, 1, 1);
+    world_tell(w, BERTH_JOB, &job);
+    for (uint32_t i = 0; i < replicas; i++)
+        world_tell(w, BERTH_TASK,
+                   &(struct berth_task){ .job = id,
+                                         .group = "task",
+                                         .index = i,
+                                         .attempt = 1,
+                                         .node = nodes[i % n_nodes],
+                                         .started_at_ms = 1000,
+                                         .state = BERTH_TASK_RUNNING });
+}
+
+static void waiting(struct world *w, const char *id, const char *queue, int priority,
+                    uint32_t replicas, uint32_t least, int64_t cpu)
+{
+    struct berth_task_group group = { .name = "task", .role = "task", .replicas = replicas };
+    struct berth_job job = { .id = id,
+                             .seq = ++w->seq,
+                             .queue = queue,
+                             .priority = priority,
+                             .min_available = least,
+                             .groups = &group,
+                             .n_groups = 1 };
+
+    group.asks = world_amounts(w, cpu, 1);
+    world_tell(w, BERTH_JOB, &job);
+}
+
+/* How many tasks of a job are evicted. */
+static size_t evicted(const struct world *w, const char *job)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < w->out.n_groups; i++)
+        for (size_t k = 0; k < w->out.groups[i].n_parts; k++)
+            n += w->out.groups[i].parts[k].kind == BERTH_PART_EVICT &&
+                 text_eq(w->out.groups[i].parts[k].task.job, job);
+    return n;
+}
+
+static const char *const one[] = { "n1" };
+static const char *const both[] = { "n1", "n2" };
+
+TEST(take_evicts_no_more_than_is_needed_and_reserves_in_the_same_group)
+{
+    struct world w;
+    const struct berth_group *group;
+
+    world_init(&w);
+    world_queue(&w, "default");
+    world_node(&w, "n1", 4);
+    running(&w, "low", "default", 1, 4, 1, one, 1);
+    waiting(&w, "high", "default", 5, 1, 1, 2);
+    world_cycle(&w);
+    CHECK_EQ(w.out.n_groups, 2);
+    group = &w.out.groups[0];
+    CHECK_EQ(group->kind, BERTH_GROUP_EVICT);
+    CHECK_TEXT(group->job, "high");
+    CHECK_TEXT(group->reason, "preempt");
+    CHECK_EQ(group->n_parts, 3);
+    CHECK_EQ(evicted(&w, "low"), 2);
+    CHECK_EQ(group->parts[2].kind, BERTH_PART_RESERVE);
+    CHECK_TEXT(group->parts[2].node, "n1");
+    CHECK_TEXT(world_waits(&w, "high"), "WAITING_FOR_EVICTION");
+    world_fini(&w);
+}
+
+TEST(take_leaves_the_equally_urgent_alone)
+{
+    struct world w;
+
+    world_init(&w);
+    world_queue(&w, "default");
+    world_node(&w, "n1", 4);
+    running(&w, "a", "default", 5, 4, 1, one, 1);
+    waiting(&w, "b", "default", 5, 1, 1, 2);
+    world_cycle(&w);
+    CHECK_TEXT(world_groups(&w), "");
+    CHECK_TEXT(world_waits(&w, "b"), "INSUFFICIENT_CPU");
+    world_fini(&w);
+}
+
+TEST(take_ends_a_gang_whole_or_not_at_all)
+{
+    struct world w;
+
+    world_init(&w);
+    world_queue(&w, "default");
+    world_node(&w, "n1", 2);
+    world_node(&w, "n2", 2);
+    running(&w, "gang", "default", 1, 4, 4, both, 2);
+    waiting(&w, "high", "default", 5, 1, 1, 1);
+    world_cycle(&w);
+    CHECK_EQ(evicted(&w, "gang"), 4);
+    world_fini(&w);
+}
+
+TEST(take_prefers_what_costs_least)
+{
+    struct world w;
+
+    world_init(&w);
+    world_queue(&w, "default");
+    world_node(&w, "n1", 2);
+    world_node(&w, "n2", 2);
+    running(&w, "dear", "default", 3, 2, 1, one, 1);
+    running(&w, "cheap", "default", 1, 2, 1, both + 1, 1);
+    waiting(&w, "high", "default", 5, 1, 1, 1);
+    world_cycle(&w);
+    CHECK_EQ(evicted(&w, "dear"), 0);
+    CHECK_EQ(evicted(&w, "cheap"), 1);
+    world_fini(&w);
+}
+
+TEST(take_evicts_nobody_in_vain)
+{
+    struct world w;
+
+    world_init(&w);
+    world_queue(&w, "default");
+    world_node(&w, "n1", 2);
+    world_node(&w, "n2", 2);
+    running(&w, "low", "default", 1, 2, 1, one, 1);
+    running(&w, "equal", "default", 5, 2, 1, both + 1, 1);
+    waiting(&w, "high", "default", 5, 3, 3, 1); /* two of the three could have room */
+    world_cycle(&w);
+    CHECK_TEXT(world_groups(&w), "");
+    CHECK_TEXT(world_waits(&w, "high"), "GANG_INCOMPLETE");
+    world_fini(&w);
+}
+
+TEST(take_reclaims_within_the_fair_share)
+{
+    struct world w;
+
+    world_init(&w);
+    world_queue(&w, "q1");
+    world_queue(&w, "q2");
+    world_node(&w, "n1", 4);
+    running(&w, "a", "q1", 0, 4, 1, one, 1);
+    waiting(&w, "b", "q2", 0, 4, 1, 1);
+    world_cycle(&w);
+    CHECK_EQ(evicted(&w, "a"), 1); /* for its minimum, not to grow */
+    CHECK_TEXT(w.out.groups[0].reason, "reclaim");
+    waiting(&w, "c", "q2", 0, 1, 1, 3); /* more than q2's half */
+    world_end(&w, BERTH_JOB, &(struct berth_job){ .id = "b" });
+    world_cycle(&w);
+    CHECK_EQ(evicted(&w, "a"), 0);
+    world_fini(&w);
+}
+
+TEST(take_spares_what_is_young)
+{
+    struct world w;
+    struct berth_queue queue = { .name = "default", .min_runtime_ms = 2000000 };
+
+    world_init(&w);
+    world_tell(&w, BERTH_QUEUE, &queue);
+    world_node(&w, "n1", 1);
+    running(&w, "low", "default", 1, 1, 1, one, 1);
+    waiting(&w, "high", "default", 5, 1, 1, 1);
+    world_cycle(&w);
+    CHECK_EQ(evicted(&w, "low"), 0);
+    CHECK_EQ(w.out.wake_at_ms, 2001000);
+    w.in.now_ms = 2001000;
+    world_cycle(&w);
+    CHECK_EQ(evicted(&w, "low"), 1);
+    world_fini(&w);
+}
+
+/* What was stopped is pending again at the end of the cycle in which it was. */
+static void end_releasing(struct world *w)
+{
+    for (size_t i = 0; i < w->out.n_groups; i++)
+        for (size_t k = 0; k < w->out.groups[i].n_parts; k++) {
+            const struct berth_part *part = &w->out.groups[i].parts[k];
+            if (part->kind == BERTH_PART_EVICT)
+                world_tell(w, BERTH_TASK,
+                           &(struct berth_task){ .job = part->task.job,
+                                                 .group = part->task.group,
+                                                 .index = part->task.index,
+                                                 .attempt = part->task.attempt,
+                                                 .evictions = 1 });
+        }
+}
+
+TEST(take_binds_the_owner_on_the_room_that_was_freed)
+{
+    struct world w;
+
+    world_init(&w);
+    world_queue(&w, "default");
+    world_node(&w, "n1", 2);
+    running(&w, "low", "default", 1, 2, 2, one, 1);
+    waiting(&w, "high", "default", 5, 1, 1, 2);
+    world_cycle(&w);
+    CHECK_EQ(evicted(&w, "low"), 2);
+    world_accept(&w, BERTH_TASK_RUNNING);
+    world_cycle(&w); /* the victims are not gone yet */
+    CHECK_TEXT(world_groups(&w), "");
+    CHECK_TEXT(world_waits(&w, "high"), "WAITING_FOR_EVICTION");
+    waiting(&w, "late", "default", 9, 1, 1, 1); /* more urgent, and too late */
+    for (uint32_t i = 0; i < 2; i++)
+        world_end(&w, BERTH_TASK,
+                  &(struct berth_task){ .job = "low", .group = "task", .index = i });
+    world_cycle(&w);
+    CHECK_TEXT(world_groups(&w), "bind high/task.0>n1");
+    CHECK_TEXT(w.out.groups[0].parts[0].reservation, "r-high");
+    world_fini(&w);
+}
+
+TEST(take_releases_room_that_nobody_waits_for)
+{
+    struct world w;
+    struct berth_reservation_part part = { .task = { .job = "a", .group = "task" }, .node = "n1" };
+    struct berth_reservation r = {
+        .id = "r-a", .owner = "a", .until_ms = 1000500, .parts = &part, .n_parts = 1
+    };
+
+    world_init(&w);
+    world_queue(&w, "default");
+    world_tell(&w, BERTH_RESERVATION, &r);
+    world_cycle(&w);
+    CHECK_EQ(w.out.groups[0].kind, BERTH_GROUP_RELEASE);
+    CHECK_TEXT(w.out.groups[0].reason, "OWNER_GONE");
+    waiting(&w, "a", "default", 0, 1, 1, 1);
+    world_cycle(&w);
+    CHECK_TEXT(w.out.groups[0].reason, "NODE_CHANGED");
+    w.in.now_ms = 1000501;
+    world_cycle(&w);
+    CHECK_TEXT(w.out.groups[0].reason, "TIMED_OUT");
+    world_fini(&w);
+}
+
+TEST(take_comes_to_rest_when_nothing_arrives)
+{
+    uint64_t random = test_seed();
+
+    for (int world = 0; world < 60; world++) {
+        struct world w;
+        size_t n_jobs = 3 + test_random(&random) % 8, evictions = 0;
+        world_init(&w);
+        world_queue(&w, "q0");
+        world_queue(&w, "q1");
+        world_queue(&w, "q2");
+        for (uint64_t i = 0; i < 3; i++)
+            world_node(&w, arena_format(&w.arena, "n%d", (int)i),
+                       1 + (int64_t)(test_random(&random) % 4));
+        for (size_t i = 0; i < n_jobs; i++) {
+            uint32_t replicas = 1 + (uint32_t)(test_random(&random) % 3);
+            waiting(&w, arena_format(&w.arena, "j%zu", i),
+                    arena_format(&w.arena, "q%d", (int)(test_random(&random) % 3)),
+                    (int)(test_random(&random) % 3), replicas,
+                    1 + (uint32_t)(test_random(&random) % replicas),
+                    1 + (int64_t)(test_random(&random) % 2));
+        }
+        for (int cycle = 0; cycle < 40; cycle++) {
+            world_cycle(&w);
+            evictions += w.out.counts.tasks_evicted;
+            world_accept(&w, BERTH_TASK_RUNNING);
+            end_releasing(&w);
+            w.in.now_ms += 1000;
+        }
+        CHECK_EQ(w.out.counts.tasks_evicted, 0); /* it ended */
+        CHECK(evictions <= 3 * n_jobs);
+        world_fini(&w);
+    }
+}

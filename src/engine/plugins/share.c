@@ -1,0 +1,458 @@
+/*
+ * Share: what queues deserve, what is fair now, and what nobody may pass.
+ *
+ * A queue deserves what it states; where it states nothing, its weight's part of what its
+ * parent's other children leave. Its fair share goes by demand: everybody first gets the lesser
+ * of demand and deserved, what is left goes by weight to those who want more, within their caps.
+ * Order and reclaim go by the fair share, so two queues cannot take from each other in a circle.
+ * Caps hold for a queue and all above it, a guarantee is kept free even while its queue is empty,
+ * and a namespace stays within its quotas.
+ */
+#include <string.h>
+
+#include "base/str.h"
+#include "engine/plugins.h"
+#include "engine/res.h"
+
+enum { DEEPEST = 32 };
+
+struct account {
+    const struct queue *queue; /* NULL: the top of the tree */
+    struct account *up;
+    size_t depth;
+    wide weight;
+    wide *allocated, *demand, *cap, *deserved, *fair, *guarantee;
+    bool *stated; /* dimensions of which deserved was said */
+};
+
+struct tenant {
+    const char *namespace_;
+    wide *held, *limit;
+    const char *quota;
+};
+
+struct share_state {
+    struct account *at; /* by queue->at; the top is at[n] */
+    size_t n;
+    bool has_guarantee;
+    struct tenant *tenant_list;
+    size_t n_tenants;
+};
+
+static struct account *account_of(struct plugin_use *use, const struct queue *queue)
+{
+    struct share_state *state = use->state;
+
+    return queue && queue->at < state->n ? &state->at[queue->at] : NULL;
+}
+
+/* --- The accounts */
+
+static void account_init(struct session *s, struct account *a, const struct queue *queue)
+{
+    bool *has_cap = ARENA_NEW0_N(&s->arena, bool, s->model->dims.n + 1);
+
+    a->queue = queue;
+    a->weight = queue && queue->kept->weight > 0 ? queue->kept->weight : 1;
+    a->allocated = res_new(s);
+    a->demand = res_new(s);
+    a->cap = res_new(s);
+    a->deserved = res_new(s);
+    a->fair = res_new(s);
+    a->guarantee = res_new(s);
+    a->stated = ARENA_NEW0_N(&s->arena, bool, s->model->dims.n + 1);
+    if (queue) {
+        for (size_t d = 0; d < queue->n_sums; d++) {
+            a->allocated[d] = queue->allocated[d];
+            a->demand[d] = queue->allocated[d] + queue->pending[d];
+        }
+        res_add_amounts(s, a->cap, has_cap, &queue->kept->capability);
+        res_add_amounts(s, a->deserved, a->stated, &queue->kept->deserved);
+        res_add_amounts(s, a->guarantee, NULL, &queue->kept->guarantee);
+    }
+    for (size_t d = 0; d < s->model->dims.n; d++)
+        if (!has_cap[d])
+            a->cap[d] = RES_INFINITE;
+}
+
+static void join_tree(struct session *s, struct share_state *state)
+{
+    struct account *top = &state->at[state->n];
+
+    for (size_t i = 0; i < state->n; i++) {
+        const struct queue *up = queue_find(s->model, state->at[i].queue->kept->parent);
+        bool fine = up && up->kept && up != state->at[i].queue;
+        state->at[i].up = fine ? &state->at[up->at] : top;
+    }
+    for (size_t i = 0; i < state->n; i++) {
+        size_t depth = 0;
+        for (const struct account *a = &state->at[i]; a->up && depth < DEEPEST; a = a->up)
+            depth++;
+        if (depth == DEEPEST)
+            state->at[i].up = top; /* a circle, or too deep: it hangs under the top */
+    }
+    for (size_t i = 0; i < state->n; i++)
+        for (const struct account *a = &state->at[i]; a->up; a = a->up)
+            state->at[i].depth++;
+}
+
+static void add_up(struct session *s, struct share_state *state)
+{
+    for (size_t i = 0; i < state->n; i++) {
+        const struct queue *queue = state->at[i].queue;
+        for (struct account *up = state->at[i].up; up; up = up->up)
+            for (size_t d = 0; d < queue->n_sums; d++) {
+                up->allocated[d] += queue->allocated[d];
+                up->demand[d] += queue->allocated[d] + queue->pending[d];
+            }
+    }
+    (void)s;
+}
+
+static wide smaller(wide a, wide b)
+{
+    return a < b ? a : b;
+}
+
+static wide larger(wide a, wide b)
+{
+    return a > b ? a : b;
+}
+
+/* By weight, of what those that state it leave of their parent's. */
+static void set_deserved(struct share_state *state, struct account *up, uint32_t d)
+{
+    wide rest = up->deserved[d], weights = 0;
+
+    for (size_t i = 0; i < state->n; i++) {
+        if (state->at[i].up != up)
+            continue;
+        if (state->at[i].stated[d])
+            rest -= state->at[i].deserved[d];
+        else
+            weights += state->at[i].weight;
+    }
+    for (size_t i = 0; i < state->n; i++) {
+        struct account *a = &state->at[i];
+        if (a->up != up)
+            continue;
+        if (!a->stated[d])
+            a->deserved[d] = smaller(larger(rest, 0) * a->weight / weights, a->cap[d]);
+        set_deserved(state, a, d);
+    }
+}
+
+static wide wanted(const struct account *a, uint32_t d)
+{
+    return smaller(a->demand[d], a->cap[d]);
+}
+
+/* One round: each that wants more gets its weight's part of the rest, at most what it wants. */
+static wide pour(struct share_state *state, const struct account *up, uint32_t d, wide rest)
+{
+    wide weights = 0, left = rest;
+
+    for (size_t i = 0; i < state->n; i++)
+        if (state->at[i].up == up && state->at[i].fair[d] < wanted(&state->at[i], d))
+            weights += state->at[i].weight;
+    for (size_t i = 0; weights && i < state->n; i++) {
+        struct account *a = &state->at[i];
+        wide part;
+        if (a->up != up || a->fair[d] >= wanted(a, d))
+            continue;
+        part = smaller(larger(rest * a->weight / weights, 1), wanted(a, d) - a->fair[d]);
+        part = smaller(part, left);
+        a->fair[d] += part;
+        left -= part;
+    }
+    return left;
+}
+
+static void set_fair(struct share_state *state, struct account *up, uint32_t d)
+{
+    wide rest = up->fair[d], before;
+
+    for (size_t i = 0; i < state->n; i++) {
+        struct account *a = &state->at[i];
+        if (a->up != up)
+            continue;
+        a->fair[d] = smaller(wanted(a, d), larger(a->deserved[d], a->guarantee[d]));
+        /* What a guarantee keeps free is nobody's to share. */
+        rest -= larger(a->fair[d], a->guarantee[d]);
+    }
+    do {
+        before = rest;
+        if (rest > 0)
+            rest = pour(state, up, d, rest);
+    } while (rest > 0 && rest != before);
+    for (size_t i = 0; i < state->n; i++)
+        if (state->at[i].up == up)
+            set_fair(state, &state->at[i], d);
+}
+
+/* --- Namespaces */
+
+static void add_tenants(struct session *s, struct share_state *state)
+{
+    struct shelf *shelf = &s->model->shelves[BERTH_QUOTA];
+
+    if (!shelf->items.n)
+        return;
+    shelf_sort(shelf);
+    state->tenant_list = ARENA_NEW0_N(&s->arena, struct tenant, shelf->items.n);
+    for (size_t i = 0; i < shelf->items.n; i++) {
+        const struct berth_quota *quota = shelf->items.at[i]->kept;
+        struct tenant *t = &state->tenant_list[state->n_tenants++];
+        *t = (struct tenant){ quota->namespace_, res_new(s), res_new(s), quota->name };
+        for (size_t d = 0; d < s->model->dims.n; d++)
+            t->limit[d] = RES_INFINITE;
+        for (size_t k = 0; k < quota->hard.n; k++) {
+            uint32_t d = dim_find(s->model, quota->hard.at[k].name);
+            if (d != NOWHERE)
+                t->limit[d] = quota->hard.at[k].value;
+        }
+        JOB_EACH (job, s->model)
+            if (text_eq(job->kept->namespace_, t->namespace_))
+                res_job(s, job, false, t->held);
+    }
+}
+
+static void open_session(struct session *s, struct plugin_use *use)
+{
+    struct share_state *state = ARENA_NEW0(&s->arena, struct share_state);
+    struct account *top;
+
+    use->state = state;
+    state->n = s->model->queues.n;
+    state->at = ARENA_NEW0_N(&s->arena, struct account, state->n + 1);
+    top = &state->at[state->n];
+    account_init(s, top, NULL);
+    for (size_t i = 0; i < state->n; i++) {
+        account_init(s, &state->at[i], s->model->queues.at[i]);
+        state->has_guarantee = state->has_guarantee || state->at[i].queue->kept->guarantee.n;
+    }
+    join_tree(s, state);
+    add_up(s, state);
+    for (uint32_t d = 0; d < s->model->dims.n; d++) {
+        top->deserved[d] = top->fair[d] = s->total[d];
+        set_deserved(state, top, d);
+        set_fair(state, top, d);
+    }
+    add_tenants(s, state);
+}
+
+/* --- Order */
+
+/* How much of its fair share a queue has: the dimension in which it is furthest. */
+static struct share used_of(const struct session *s, const struct account *a)
+{
+    struct share most = { 0, 1 };
+
+    for (size_t d = 0; d < s->model->dims.n; d++) {
+        struct share one = { a->allocated[d], a->fair[d] > 0 ? a->fair[d] : 1 };
+        if (d != DIM_PODS && a->allocated[d] > 0 && share_cmp(one, most) > 0)
+            most = one;
+    }
+    return most;
+}
+
+static int queue_order(struct session *s, struct plugin_use *use, const struct queue *a,
+                       const struct queue *b)
+{
+    const struct account *x = account_of(use, a), *y = account_of(use, b);
+
+    if (a->kept->priority != b->kept->priority)
+        return a->kept->priority > b->kept->priority ? -1 : 1;
+    if (!x || !y)
+        return 0;
+    while (x->depth > y->depth && x->up != y)
+        x = x->up;
+    while (y->depth > x->depth && y->up != x)
+        y = y->up;
+    while (x->up != y->up && x->up && y->up && x->depth == y->depth) {
+        x = x->up;
+        y = y->up;
+    }
+    return share_cmp(used_of(s, x), used_of(s, y));
+}
+
+/* --- What may be taken */
+
+static bool refuse(struct why *why, enum wait_code code, uint32_t dim, wide asked, wide free,
+                   wide limit, const char *blocker)
+{
+    if (why)
+        *why = (struct why){ code, dim, asked, free < 0 ? 0 : free, limit, blocker };
+    return false;
+}
+
+static bool within_caps(const struct account *a, const struct asks *asks, struct why *why)
+{
+    for (; a && a->queue; a = a->up) {
+        uint32_t d = res_over(a->allocated, asks, a->cap);
+        wide asked;
+        if (d == NOWHERE)
+            continue;
+        asked = asks_of(asks, d);
+        return refuse(why, asked > a->cap[d] ? WAIT_LARGER_THAN_QUEUE : WAIT_OVER_CAP, d, asked,
+                      a->cap[d] - a->allocated[d], a->cap[d], a->queue->name);
+    }
+    return true;
+}
+
+static bool is_above(const struct account *a, const struct account *b)
+{
+    for (; b; b = b->up)
+        if (a == b)
+            return true;
+    return false;
+}
+
+/* What others are guaranteed and do not use stays free, unless one's own guarantee covers it. */
+static bool leaves_guarantees(const struct share_state *state, const struct account *mine,
+                              const struct asks *asks, struct why *why)
+{
+    const struct account *top = &state->at[state->n];
+
+    for (size_t i = 0; i < asks->n; i++) {
+        uint32_t d = asks->at[i].dim;
+        wide kept = 0, free;
+        if (d == DIM_PODS || mine->allocated[d] + asks->at[i].value <= mine->guarantee[d])
+            continue;
+        for (size_t k = 0; k < state->n; k++) {
+            const struct account *a = &state->at[k];
+            if (!is_above(a, mine) && a->guarantee[d] > a->allocated[d])
+                kept += a->guarantee[d] - a->allocated[d];
+        }
+        free = top->deserved[d] - top->allocated[d] - kept;
+        if (kept && asks->at[i].value > free)
+            return refuse(why, WAIT_OVER_GUARANTEE_NOT_RECLAIMABLE, d, asks->at[i].value, free,
+                          top->deserved[d], NULL);
+    }
+    return true;
+}
+
+static bool within_quotas(const struct share_state *state, const struct kind *kind, struct why *why)
+{
+    for (size_t i = 0; i < state->n_tenants; i++) {
+        const struct tenant *t = &state->tenant_list[i];
+        uint32_t d;
+        if (!text_eq(t->namespace_, kind->namespace_))
+            continue;
+        d = res_over(t->held, &kind->asks, t->limit);
+        if (d != NOWHERE)
+            return refuse(why, WAIT_OVER_CAP, d, asks_of(&kind->asks, d), t->limit[d] - t->held[d],
+                          t->limit[d], t->quota);
+    }
+    return true;
+}
+
+static bool allocatable(struct session *s, struct plugin_use *use, const struct queue *queue,
+                        const struct kind *kind, struct why *why)
+{
+    const struct share_state *state = use->state;
+    const struct account *a = account_of(use, queue);
+
+    (void)s;
+    if (!a)
+        return true;
+    return within_caps(a, &kind->asks, why) && within_quotas(state, kind, why) &&
+           (!state->has_guarantee || leaves_guarantees(state, a, &kind->asks, why));
+}
+
+/* A queue may take back what keeps it at or under its fair share. */
+static bool preemptive(struct session *s, struct plugin_use *use, const struct queue *queue,
+                       const struct task *task)
+{
+    const struct account *a = account_of(use, queue);
+
+    (void)s;
+    return a && res_over(a->allocated, task_asks(task), a->fair) == NOWHERE;
+}
+
+/* From queues that are over their fair share in what the node is short of. */
+static enum vote reclaimable(struct session *s, struct plugin_use *use, const struct task *task,
+                             const struct victims *from, struct victims *to)
+{
+    const struct asks *asks = task_asks(task);
+    struct share_state *state = use->state;
+    wide **left = ARENA_NEW0_N(s->lists, wide *, state->n + 1);
+
+    for (size_t i = 0; i < from->n; i++) {
+        const struct queue *queue = from->at[i]->group->job->queue;
+        const struct account *a = account_of(use, queue);
+        bool over = true, helps = false;
+        if (!a)
+            continue;
+        if (!left[queue->at]) {
+            left[queue->at] = ARENA_NEW0_N(s->lists, wide, s->model->dims.n + 1);
+            res_copy(s, left[queue->at], a->allocated);
+        }
+        for (size_t k = 0; k < asks->n; k++) {
+            uint32_t d = asks->at[k].dim;
+            const struct column *c = &s->model->columns[d];
+            if (d == DIM_PODS || asks->at[k].value <= column_future(c, from->at[i]->node->at) ||
+                !asks_of(task_asks(from->at[i]), d))
+                continue;
+            helps = true;
+            over = over && left[queue->at][d] > a->fair[d];
+        }
+        if (!helps || !over)
+            continue;
+        res_add_asks(left[queue->at], task_asks(from->at[i]), -1);
+        to->at[to->n++] = from->at[i];
+    }
+    return VOTE_PERMIT;
+}
+
+static const wide *deserved(struct session *s, struct plugin_use *use, const struct queue *queue)
+{
+    const struct account *a = account_of(use, queue);
+
+    (void)s;
+    return a ? a->deserved : NULL;
+}
+
+static const wide *fair_share(struct session *s, struct plugin_use *use, const struct queue *queue)
+{
+    const struct account *a = account_of(use, queue);
+
+    (void)s;
+    return a ? a->fair : NULL;
+}
+
+static void count(struct plugin_use *use, const struct task *task, int sign)
+{
+    const struct share_state *state = use->state;
+
+    for (struct account *a = account_of(use, task->group->job->queue); a; a = a->up)
+        res_add_asks(a->allocated, task_asks(task), sign);
+    for (size_t i = 0; i < state->n_tenants; i++)
+        if (text_eq(state->tenant_list[i].namespace_, task->group->kind->namespace_))
+            res_add_asks(state->tenant_list[i].held, task_asks(task), sign);
+}
+
+static void on_allocate(struct session *s, struct plugin_use *use, const struct task *task)
+{
+    (void)s;
+    count(use, task, 1);
+}
+
+static void on_deallocate(struct session *s, struct plugin_use *use, const struct task *task)
+{
+    (void)s;
+    count(use, task, -1);
+}
+
+const struct plugin plugin_share = {
+    .name = "share",
+    .open = open_session,
+    .queue_order = queue_order,
+    .allocatable = allocatable,
+    .preemptive = preemptive,
+    .reclaimable = reclaimable,
+    .deserved = deserved,
+    .fair_share = fair_share,
+    .on_allocate = on_allocate,
+    .on_deallocate = on_deallocate,
+};
