@@ -1,9 +1,11 @@
 /* Digests and secrets: see digest.h. */
 #include "base/digest.h"
 
+#include <dlfcn.h>
 #include <errno.h>
-#include <openssl/crypto.h>
 #include <openssl/evp.h>
+#include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -19,12 +21,35 @@ static void to_hex(const unsigned char bytes[32], char out[DIGEST_HEX_SIZE])
     out[64] = '\0';
 }
 
+/* libcrypto is loaded with the first digest: a verb that needs none would wait for it longer than for
+ * all else. Without it nothing can be trusted, so the process ends. */
+static struct {
+    __typeof__(EVP_Digest) *digest;
+    __typeof__(EVP_sha256) *sha256;
+} crypto;
+
+static void load_crypto(void)
+{
+    void *library = dlopen("libcrypto.so.3", RTLD_NOW | RTLD_LOCAL);
+    void *digest = library ? dlsym(library, "EVP_Digest") : NULL;
+    void *sha256 = library ? dlsym(library, "EVP_sha256") : NULL;
+
+    if (!digest || !sha256) {
+        fprintf(stderr, "berth: load libcrypto.so.3: %s\n", dlerror());
+        abort();
+    }
+    memcpy(&crypto.digest, &digest, sizeof(digest));
+    memcpy(&crypto.sha256, &sha256, sizeof(sha256));
+}
+
 void digest_hex(const void *data, size_t n, char out[DIGEST_HEX_SIZE])
 {
     unsigned char bytes[32];
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     unsigned int size = 0;
 
-    if (!EVP_Digest(data, n, bytes, &size, EVP_sha256(), NULL) || size != sizeof(bytes))
+    pthread_once(&once, load_crypto);
+    if (!crypto.digest(data, n, bytes, &size, crypto.sha256(), NULL) || size != sizeof(bytes))
         abort();
     to_hex(bytes, out);
 }
@@ -42,6 +67,11 @@ int digest_random_hex(char out[DIGEST_HEX_SIZE], struct err *err)
 bool digest_eq(const char *a, const char *b)
 {
     size_t n = strlen(a);
+    volatile unsigned char differs = 0; /* so that no comparison is left out */
 
-    return n == strlen(b) && CRYPTO_memcmp(a, b, n) == 0;
+    if (n != strlen(b))
+        return false;
+    for (size_t i = 0; i < n; i++)
+        differs |= (unsigned char)(a[i] ^ b[i]);
+    return differs == 0;
 }

@@ -7,6 +7,9 @@
 #include "base/clock.h"
 #include "base/states.h"
 #include "cli/age.h"
+#include "cli/amount.h"
+
+enum { NODES_SHOWN = 2 };
 
 /* ---- columns ---- */
 
@@ -44,19 +47,36 @@ static void column_running(const json_t *item, const struct output *output, stru
         output_age(item, "startedAt", output, out);
 }
 
+static void column_memory(const json_t *item, const struct output *output, struct str *out)
+{
+    CLEANUP(str_fini) struct str text = { 0 };
+
+    (void)output;
+    output_text(item, "resources/memory", &text);
+    if (text.len)
+        amount_add(text.data, "memory", out);
+}
+
 static void column_age(const json_t *item, const struct output *output, struct str *out)
 {
     output_age(item, "submittedAt", output, out);
 }
 
-/* The nodes that a job runs on, as far as the answer has them. */
+/* The nodes that a job runs on: "a,b +3". */
 static void add_nodes(const json_t *item, struct str *out)
 {
+    json_int_t n = json_integer_value(json_object_get(item, "nodeCount"));
     size_t i;
     json_t *node;
 
     json_array_foreach(json_object_get(item, "nodes"), i, node)
+    {
+        if (i == NODES_SHOWN) {
+            str_addf(out, " +%" JSON_INTEGER_FORMAT, n - NODES_SHOWN);
+            break;
+        }
         str_addf(out, "%s%s", i ? "," : "", json_string_value(node));
+    }
 }
 
 static void column_info(const json_t *item, const struct output *output, struct str *out)
@@ -109,7 +129,7 @@ static const struct column job_columns[] = {
     { "NAMESPACE", "namespace", NULL, COLUMN_WIDE },
     { "USER", "user", NULL, COLUMN_WIDE },
     { "CPU", "resources/cpu", NULL, COLUMN_RIGHT | COLUMN_WIDE },
-    { "MEM", "resources/memory", NULL, COLUMN_RIGHT | COLUMN_WIDE },
+    { "MEM", NULL, column_memory, COLUMN_RIGHT | COLUMN_WIDE },
     { "FLAGS", NULL, column_flags, COLUMN_WIDE },
     { "AGE", NULL, column_age, COLUMN_RIGHT | COLUMN_WIDE },
     { "SUBMITTED", "submittedAt", NULL, COLUMN_WIDE },
@@ -198,10 +218,39 @@ static bool says_already(const json_t *item, const char *cause)
                    job_state_words[JOB_CANCELLED]);
 }
 
+/* "  peak 31.9Mi of 32Mi", where the memory was not enough. */
+static void add_peak(const json_t *end, struct str *out)
+{
+    const json_t *peak = output_at(end, "peaks/memory");
+    const char *limit = json_string_value(output_at(end, "limits/memory"));
+
+    if (!limit)
+        return;
+    if (json_is_integer(peak) && json_integer_value(peak) > 0) {
+        str_add(out, "  peak ");
+        amount_add_bytes(json_integer_value(peak), out);
+        str_add(out, " of ");
+    } else {
+        str_add(out, "  limit ");
+    }
+    amount_add(limit, "memory", out);
+}
+
+/* "  in worker.3", where it could be another. */
+static void add_failed_task(const json_t *job, const json_t *failure, struct str *out)
+{
+    const char *name = json_string_value(json_object_get(failure, "name"));
+    const char *slash = name ? strchr(name, '/') : NULL;
+
+    if (slash && json_integer_value(output_at(job, "tasks/total")) > 1)
+        str_addf(out, "  in %s", slash + 1);
+}
+
 void job_add_end(const json_t *item, struct str *out)
 {
+    const json_t *failure = json_object_get(item, "failure"), *end = failure ? failure : item;
     const json_t *code = json_object_get(item, "code");
-    const char *cause = json_string_value(json_object_get(item, "cause"));
+    const char *cause = json_string_value(json_object_get(end, "cause"));
 
     if (!cause)
         cause = json_string_value(json_object_get(item, "stopCause"));
@@ -210,8 +259,11 @@ void job_add_end(const json_t *item, struct str *out)
         str_addf(out, "exit %" JSON_INTEGER_FORMAT, json_integer_value(code));
     if (cause && !text_eq(cause, cause_words[CAUSE_COMPLETED]) && !says_already(item, cause))
         str_addf(out, "%s%s", out->len ? "  " : "", cause);
-    add_member(item, "detail", " ", out);
-    if (json_is_string(json_object_get(item, "reason")))
+    add_member(end, "detail", " ", out);
+    add_peak(end, out);
+    if (failure) /* which says more than that a task of it failed */
+        add_failed_task(item, failure, out);
+    else if (json_is_string(json_object_get(item, "reason")))
         add_member(item, "reason", out->len ? "  " : "", out);
 }
 

@@ -38,7 +38,8 @@ bool job_state_is_over(const char *state);
 /** Adds the reason of a waiting job: "INSUFFICIENT_CPU asked 32, free 8 ..."; nothing if it has none. */
 void job_add_reason(const json_t *job, struct str *out);
 
-/** Adds how a job or attempt ended: "exit 3", "signal 9", "OUT_OF_MEMORY"; from code and cause. */
+/** Adds how a job or attempt ended: "exit 3", "signal 9", "OUT_OF_MEMORY"; from code and cause;
+ * of a job from the task that failed. */
 void job_add_end(const json_t *item, struct str *out);
 
 /** The difference of two times (strings) of an item in ms; -1 if one is not there. */

@@ -194,8 +194,6 @@ static int choose(struct logs *logs, const struct args *args, struct err *err)
     }
     if (args_int(args, "attempt", 1, ATTEMPT_MAX, &number, err) < 0)
         return err->code;
-    if (number && !parts->has_index)
-        return err_set(err, -EINVAL, "--attempt needs a task: --task or %s/TASK", logs->name.job);
     if (number) {
         parts->has_number = true;
         parts->number = (uint32_t)number;
@@ -203,15 +201,25 @@ static int choose(struct logs *logs, const struct args *args, struct err *err)
     return args_int(args, "tail", 0, TAIL_MAX, &logs->tail, err);
 }
 
-/* Whether several tasks can be among what is read. */
+/* Whether several tasks can be among what is read; an attempt's number alone is of the only one. */
 static int ask_labels(struct logs *logs, bool *out)
 {
+    struct name_parts *parts = &logs->name.parts;
     CLEANUP(json_decrefp) json_t *job = NULL;
     CLEANUP(freep) char *path = job_path(logs->name.job, "");
     int r = cli_get(logs->cli, path, &job);
+    bool has_several = json_integer_value(output_at(job, "tasks/total")) > 1;
 
-    *out = !logs->name.parts.has_index && json_integer_value(output_at(job, "tasks/total")) > 1;
-    return r;
+    *out = !parts->has_index && has_several;
+    if (r != 0 || !parts->has_number || parts->has_index)
+        return r;
+    if (has_several)
+        return cli_fail_usage(logs->cli,
+                              "%s has several tasks; --attempt needs one: --task or %s/TASK",
+                              logs->name.job, logs->name.job);
+    parts->has_index = true; /* task 0, whatever its group is called */
+    parts->index = 0;
+    return 0;
 }
 
 static int run_loop(struct logs *logs, const struct args *args, bool has_labels)
@@ -265,7 +273,8 @@ static const struct cli_flag own[] = {
     { "follow", 'f', NULL, "go on until the job, or the task, is over", NULL, false },
     { "task", 0, "TASK", "only of this task: worker.3, or 3 where there is one group", NULL,
       false },
-    { "attempt", 0, "N", "of this attempt instead of the last", NULL, false },
+    { "attempt", 0, "N", "of this attempt instead of the last; of several tasks, with --task", NULL,
+      false },
     { "tail", 0, "N", "only the last lines of each", NULL, false },
 };
 static const struct flag_set own_flags = { NULL, own, COUNT_OF(own) };

@@ -1,28 +1,14 @@
 /* berth node: the machines that run agents. */
-#include "base/quantity.h"
+#include "cli/amount.h"
 #include "cli/verb.h"
 
-enum { SHORT_AMOUNT = 6 };
-
-/* An amount as people read it: bytes that are no round number, with one digit of their unit. */
+/* An amount at a path of the item; 0 where there is none. */
 static void add_amount(const json_t *item, const char *path, const char *resource, struct str *out)
 {
-    static const char *const units[] = { "Ki", "Mi", "Gi", "Ti", "Pi" };
     CLEANUP(str_fini) struct str text = { 0 };
-    struct err err = { 0 };
-    int64_t bytes;
-    double amount;
-    size_t unit = 0;
 
     output_text(item, path, &text);
-    if (text.len <= SHORT_AMOUNT || quantity_unit_of(resource) != QUANTITY_BYTES ||
-        quantity_parse(text.data, QUANTITY_BYTES, &bytes, &err) < 0) {
-        str_add(out, text.len ? text.data : "0");
-        return;
-    }
-    for (amount = (double)bytes / 1024; amount >= 1024 && unit + 1 < COUNT_OF(units); unit++)
-        amount /= 1024;
-    str_addf(out, "%.1f%s", amount, units[unit]);
+    amount_add(text.len ? text.data : "0", resource, out);
 }
 
 /* "8/64": what is used of what is offered. */

@@ -56,11 +56,11 @@ int client_open(const struct client_settings *settings, struct loop *loop, struc
                 struct err *err)
 {
     CLEANUP(client_closep) struct client *client = NEW0(struct client);
-    int r;
+    int r = curl_load(err);
 
-    curl_global_init(CURL_GLOBAL_DEFAULT);
     client->interrupt_fd = -1;
-    r = target_init(&client->target, settings, err);
+    if (r == 0)
+        r = target_init(&client->target, settings, err);
     if (r < 0)
         return r;
     client->multi = curl_multi_init();

@@ -4,10 +4,9 @@
 #ifndef CLIENT_EXCHANGE_H
 #define CLIENT_EXCHANGE_H
 
-#include <curl/curl.h>
-
 #include "base/vec.h"
 #include "client/client.h"
+#include "client/curl.h"
 
 /* What all requests of a client share. */
 struct target {

@@ -410,5 +410,12 @@ MUST_CHECK int ledger_check(const char *store, struct ledger_report *report, str
 
 /** Counts a row down, and frees it with the last. NULL is fine. Any thread. */
 void row_free(enum row_kind kind, void *row);
+/**
+ * Reads a row as an event's body has it: the same row again, to the byte.
+ *
+ * Returns  0 and *out, yours; -EINVAL with the reason
+ */
+MUST_CHECK int row_from_json(enum row_kind kind, const char *text, size_t n, void **out,
+                             struct err *err);
 
 #endif

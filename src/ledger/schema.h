@@ -67,14 +67,6 @@ bool row_eq(enum row_kind kind, const void *a, const void *b);
 
 /** Adds the row as a JSON object; columns that are 0 or "" are left out, but for keys. */
 void row_to_json(enum row_kind kind, const void *row, struct str *out);
-/**
- * Reads what row_to_json wrote: the same row again, to the byte.
- *
- * Returns  0 and *out, yours; -EINVAL with the reason
- */
-MUST_CHECK int row_from_json(enum row_kind kind, const char *text, size_t n, void **out,
-                             struct err *err);
-
 /** Whether a text is one well-formed JSON value, at most 64 deep, and begins as `opens` ('{', '['). */
 bool json_is_well(const char *text, char opens);
 

@@ -1,5 +1,5 @@
 /*
- * `berth agent`: parse, open, run, close.
+ * `berth agent`: what the flags say, laid over what the configuration file says.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "program/agent_config.h"
 #include "program/inside.h"
 #include "program/program.h"
 
@@ -35,35 +36,69 @@ static int run(const struct agent_options *options, struct err *err)
     return r < 0 ? r : agent_run(agent, err);
 }
 
+/* The file, and the flags over it; then where the server is. */
+static int configure(const struct agent_flags *flags, struct agent_config *config,
+                     struct client_settings *settings, struct err *err)
+{
+    const char *given[SETTING_COUNT] = { 0 };
+    int r = flags->config ? agent_config_read(flags->config, config, err) : 0;
+
+    if (r == 0)
+        r = agent_config_take_flags(config, flags, err);
+    if (r < 0)
+        return r;
+    if (config->has_log_level || config->has_log_format)
+        log_setup(config->has_log_level ? config->log_level : LOG_INFO,
+                  config->has_log_format ? config->log_format : LOG_TEXT);
+    given[SETTING_ADDR] = config->servers;
+    given[SETTING_TOKEN_FILE] = config->token_file;
+    return client_settings_find(given, settings, err);
+}
+
+/* Hands the configuration on; the options borrow from it. */
+static struct agent_options options_of(struct agent_config *config)
+{
+    struct agent_options options = { .node = config->name,
+                                     .version = BERTH_VERSION,
+                                     .offers = config->offers.at,
+                                     .n_offers = config->offers.n,
+                                     .labels = config->labels.at,
+                                     .n_labels = config->labels.n,
+                                     .taints = config->taints.at,
+                                     .n_taints = config->taints.n,
+                                     .default_runtime = config->runtime,
+                                     .allow_process = !config->forbids_process,
+                                     .speed_up_attach = !config->forbids_speed_up,
+                                     .takes_signals = true,
+                                     .on_ready = on_ready };
+
+    if (config->image_prefixes.n) {
+        VEC_PUSH(&config->image_prefixes, NULL);
+        options.image_prefixes = config->image_prefixes.at;
+    }
+    return options;
+}
+
 int program_agent(const struct agent_flags *flags)
 {
-    const char *given[SETTING_COUNT] = {
-        [SETTING_ADDR] = flags->servers, [SETTING_TOKEN_FILE] = flags->token_file
-    };
+    CLEANUP(agent_config_fini) struct agent_config config = { 0 };
     CLEANUP(client_settings_fini) struct client_settings settings = { 0 };
     CLEANUP(freep) char *fallback = program_default_data("agent");
     CLEANUP(freep) char *data = NULL;
     CLEANUP(freep) char *monitor = NULL;
-    CLEANUP(freep) struct agent_offer *offers = NULL;
+    struct agent_options options;
     struct err err = { 0 };
     struct machine machine;
-    struct agent_options options = { .settings = &settings,
-                                     .machine = &machine,
-                                     .node = flags->name,
-                                     .version = BERTH_VERSION,
-                                     .default_runtime = flags->runtime,
-                                     .allow_process = true,
-                                     .speed_up_attach = true,
-                                     .takes_signals = true,
-                                     .on_ready = on_ready };
 
-    if (client_settings_find(given, &settings, &err) < 0 ||
-        !(options.data_dir = data =
-              program_open_data(flags->data ? flags->data : fallback, &err)) ||
-        !(options.monitor_path = monitor = program_monitor_path(&err)) ||
-        !(options.offers = offers = program_read_offers(flags->offers, flags->n_offers, &err)))
+    if (configure(flags, &config, &settings, &err) < 0 ||
+        !(data = program_open_data(config.data ? config.data : fallback, &err)) ||
+        !(monitor = program_monitor_path(&err)))
         return program_fail(&err);
-    options.n_offers = flags->n_offers;
+    options = options_of(&config);
+    options.settings = &settings;
+    options.machine = &machine;
+    options.data_dir = data;
+    options.monitor_path = monitor;
     probe(&machine);
     return run(&options, &err) < 0 ? program_fail(&err) : 0;
 }

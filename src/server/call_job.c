@@ -62,11 +62,38 @@ int call_job_load(struct call *call, struct reader *reader, struct err *err)
     return r < 0 ? err_wrap(err, "read job %s", name) : 0;
 }
 
+/* The first task that failed, by group and index: what the job died of. */
+static int take_failed(const void *row, void *arg)
+{
+    const struct row_attempt *attempt = row;
+    struct call *call = arg;
+    const struct call_job *job = call_job(call);
+    struct show_task task = { .job = job->row,
+                              .spec = job->spec,
+                              .group = (uint32_t)attempt->grp,
+                              .index = (uint32_t)attempt->idx,
+                              .last = attempt };
+
+    if (attempt->then != THEN_FAILED || (size_t)attempt->grp >= job->spec->n_groups)
+        return 0;
+    show_set(call->answer, "failure", show_task(&task));
+    return 1;
+}
+
+static int show_failure(struct call *call, struct reader *reader, struct err *err)
+{
+    const struct call_job *job = call_job(call);
+
+    if (job->row->state != JOB_FAILED)
+        return 0;
+    return reader_last_attempts(reader, job->id, NULL, 0, take_failed, call, err);
+}
+
 int call_job_show(struct call *call, struct reader *reader, struct err *err)
 {
     struct call_job *job = call_job(call);
     struct verdicts *verdicts;
-    struct show_view view = { .hides_jobs = call->who.ns[0] };
+    struct show_view view = { .nodes = call->server->nodes, .hides_jobs = call->who.ns[0] };
     int r = call_job_load(call, reader, err);
 
     if (r < 0 || call->problem.code)
@@ -76,7 +103,7 @@ int call_job_show(struct call *call, struct reader *reader, struct err *err)
     call->answer = show_job(job->row, job->spec, &view);
     call->etag = job->row->rev;
     verdicts_unref(verdicts);
-    return 0;
+    return show_failure(call, reader, err);
 }
 
 int64_t call_job_group(const struct job_spec *spec, const char *name)

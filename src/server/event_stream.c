@@ -109,7 +109,7 @@ static void write_event(struct stream *stream, const struct watch_event *shown)
 
     if (!event_filter_passes(&stream->filter, event->kind, event->type, shown->job, shown->ns))
         return;
-    object = show_event(event->rev, event->at, event->type, event->subject, event->by, event->body);
+    object = show_event(event);
     write_json(stream, object);
     json_decref(object);
 }

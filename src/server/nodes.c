@@ -247,6 +247,11 @@ void nodes_metrics(struct nodes *nodes, struct nodes_metrics *out)
                                    .log_bytes = counts->log_bytes };
 }
 
+size_t nodes_of_job(struct nodes *nodes, uint64_t job, const char **out, size_t n_max)
+{
+    return where_find(&nodes->fleet.where, job, out, n_max);
+}
+
 bool nodes_is_connected(struct nodes *nodes, const char *node)
 {
     bool is_connected;

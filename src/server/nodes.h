@@ -106,5 +106,12 @@ struct nodes_metrics {
 void nodes_metrics(struct nodes *nodes, struct nodes_metrics *out);
 /** Whether the node's agent has a stream open here. Any thread. */
 bool nodes_is_connected(struct nodes *nodes, const char *node);
+/**
+ * The nodes that a job has live attempts on, by name. Any thread.
+ *
+ * @out     out[n_max], names of the first ones, borrowed until nodes_close
+ * Returns  how many nodes there are, n_max or not
+ */
+size_t nodes_of_job(struct nodes *nodes, uint64_t job, const char **out, size_t n_max);
 
 #endif

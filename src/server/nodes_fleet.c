@@ -16,11 +16,13 @@ static void job_free(struct fleet_job *job)
 void fleet_init(struct fleet *fleet)
 {
     *fleet = (struct fleet){ 0 };
+    where_init(&fleet->where);
     fleet->end_over = &fleet->first_over;
 }
 
 static void forget_jobs(struct fleet *fleet)
 {
+    where_clear(&fleet->where);
     MAP_EACH (entry, &fleet->attempts)
         mem_free(entry->value);
     MAP_EACH (entry, &fleet->jobs)
@@ -36,6 +38,7 @@ static void forget_jobs(struct fleet *fleet)
 void fleet_fini(struct fleet *fleet)
 {
     forget_jobs(fleet);
+    where_fini(&fleet->where);
     MAP_EACH (entry, &fleet->workers) {
         struct worker *worker = entry->value;
 
@@ -176,6 +179,7 @@ static struct fleet_attempt *make_attempt(struct fleet *fleet, const struct row_
     attempt->job = job;
     map_put(&fleet->attempts, attempt->name, attempt);
     link_attempt(fleet_worker(fleet, row->node), attempt);
+    where_add(&fleet->where, row->job, attempt->worker->name);
     return attempt;
 }
 
@@ -184,6 +188,7 @@ static void end_attempt(struct fleet *fleet, struct fleet_attempt *attempt,
 {
     map_remove(&fleet->attempts, attempt->name);
     unlink_attempt(attempt);
+    where_drop(&fleet->where, attempt->key.job, attempt->worker->name);
     watch->attempt_ended(attempt, watch->arg);
     mem_free(attempt);
 }

@@ -11,6 +11,7 @@
 #include "base/map.h"
 #include "base/name.h"
 #include "ledger/ledger.h"
+#include "server/nodes_where.h"
 
 struct http_request;
 struct nodes_log;
@@ -62,6 +63,7 @@ struct fleet {
     struct map workers;  /* by name */
     struct map jobs;     /* by number */
     struct map attempts; /* live ones, by name */
+    struct where where;  /* the same by job, for other threads */
     struct fleet_job *first_over, **end_over;
     size_t n_over;
     bool is_fed;

@@ -56,9 +56,7 @@ static int take_event(const void *row, void *arg)
     walk->page->last = event->rev;
     walk->page->n_seen++;
     if (event_filter_passes(walk->filter, (enum row_kind)event->row_kind, event->type, job, ns))
-        json_array_append_new(
-            walk->page->items,
-            show_event(event->rev, event->at, event->type, event->subject, event->by, event->body));
+        json_array_append_new(walk->page->items, show_logged_event(event));
     return 0;
 }
 

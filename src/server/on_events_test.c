@@ -65,6 +65,8 @@ TEST(events_are_listed_by_filters)
     snprintf(id, sizeof(id), "%s", serving_get(&s, "id"));
     SERVING_EXPECT(&s, 200, "GET /v1/events?limit=2", "", NULL);
     CHECK_TEXT(serving_get(&s, "items.0.revision"), "1");
+    CHECK_TEXT(serving_get(&s, "items.1.revision"), "2");
+    CHECK_TEXT(serving_get(&s, "items.2"), "(none)");
     CHECK_TEXT(serving_get(&s, "next"), "2");
     from = text_format("GET /v1/events?from=%s&limit=1", serving_get(&s, "next"));
     SERVING_EXPECT(&s, 200, from, "", NULL);
@@ -80,6 +82,30 @@ TEST(events_are_listed_by_filters)
     CHECK_TEXT(serving_get(&s, "items"), "[]");
     SERVING_EXPECT(&s, 400, "GET /v1/events?from=x", "", NULL);
     SERVING_EXPECT(&s, 404, "GET /v1/events?job=x", "", NULL);
+    serving_stop(&s);
+}
+
+TEST(an_object_is_shown_as_in_lists)
+{
+    struct serving s;
+    struct stream stream;
+
+    serving_start(&s);
+    stream_begin(&s, &stream, "?type=queue.*", "Accept: application/x-ndjson\r\n");
+    SERVING_EXPECT(&s, 201, "POST /v1/queues", "",
+                   "{\"name\":\"q\",\"weight\":2,\"cap\":{\"cpu\":2,\"memory\":\"1536Mi\"}}");
+    SERVING_EXPECT(&s, 200, "GET /v1/queues/q", "", NULL);
+    CHECK_TEXT(serving_get(&s, "cap"), "{\"cpu\":\"2\",\"memory\":\"1536Mi\"}");
+    /* From the store, and from memory. */
+    SERVING_EXPECT(&s, 200, "GET /v1/events?type=queue.*&from=2", "", NULL);
+    CHECK_TEXT(serving_get(&s, "items.0.object.cap"), "{\"cpu\":\"2\",\"memory\":\"1536Mi\"}");
+    CHECK_TEXT(serving_get(&s, "items.0.object.weight"), "2");
+    stream_wait(&stream, "\"cap\":{\"cpu\":\"2\",\"memory\":\"1536Mi\"}");
+    stream_end(&stream);
+    submit(&s, "a");
+    SERVING_EXPECT(&s, 200, "GET /v1/events?type=job.*", "", NULL);
+    CHECK_TEXT(serving_get(&s, "items.0.object.tasks.total"), "1");
+    CHECK_TEXT(serving_get(&s, "items.0.object.reasons"), "(none)");
     serving_stop(&s);
 }
 

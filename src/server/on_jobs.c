@@ -19,6 +19,7 @@ struct list {
     struct cursor cursor;
     char *label_key;
     struct verdicts *verdicts;
+    struct nodes *nodes;
     bool hides_jobs;
     json_t *items;
     uint64_t last;
@@ -134,7 +135,7 @@ static int list_row(const void *row, void *arg)
 {
     const struct row_job *job = row;
     struct list *list = arg;
-    struct show_view view = { list->verdicts, list->hides_jobs };
+    struct show_view view = { list->verdicts, list->nodes, list->hides_jobs };
 
     if (json_array_size(list->items) == list->cursor.limit) {
         list->has_more = true;
@@ -176,6 +177,7 @@ void on_jobs_list(struct call *call)
         return;
     }
     list->verdicts = cycle_verdicts(call->server->cycle);
+    list->nodes = call->server->nodes;
     list->hides_jobs = call->who.ns[0];
     call_read(call, list_read, NULL);
 }

@@ -76,8 +76,9 @@ static int sum_node(struct sums *sums, const struct row_node *row, json_t **out)
     r = reader_node_attempts(sums->reader, row->name, add_attempt, sums, sums->err);
     if (r < 0 || sums->failed < 0)
         return r < 0 ? r : sums->failed;
-    *out = show_node(row, sums->used, sums->n_attempts,
-                     nodes_is_connected(sums->call->server->nodes, row->name));
+    *out = show_node(row);
+    show_node_use(*out, row, sums->used, sums->n_attempts,
+                  nodes_is_connected(sums->call->server->nodes, row->name));
     return 0;
 }
 

@@ -268,6 +268,13 @@ static struct attempt_key key_of(const struct row_attempt *row)
                                  .number = (uint32_t)row->number };
 }
 
+static const char *group_of(const struct row_attempt *row, const struct job_spec *spec)
+{
+    bool is_there = row->grp >= 0 && (size_t)row->grp < spec->n_groups;
+
+    return is_there ? spec->groups[row->grp].name : "";
+}
+
 static int list_attempt(const void *row, void *arg)
 {
     struct attempts *attempts = arg;
@@ -277,7 +284,7 @@ static int list_attempt(const void *row, void *arg)
         attempts->has_more = true;
         return 1;
     }
-    json_array_append_new(attempts->items, show_attempt(row, attempts->job.spec));
+    json_array_append_new(attempts->items, show_attempt(row, group_of(row, attempts->job.spec)));
     write_key(&key, attempts->last);
     return 0;
 }
@@ -401,7 +408,7 @@ static int attempt_read(struct call *call, struct reader *reader, struct err *er
     key = (struct attempt_key){ job->id, (uint32_t)group, parts.index, parts.number };
     r = reader_attempt(reader, &key, &row, err);
     if (r == 0) {
-        call->answer = show_attempt(row, job->spec);
+        call->answer = show_attempt(row, job->spec->groups[group].name);
         call->etag = row->rev;
         row_free(ROW_ATTEMPT, row);
     } else if (r == READER_NONE) {

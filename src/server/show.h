@@ -13,6 +13,7 @@
 #include "ledger/ledger.h"
 #include "server/auth.h"
 
+struct nodes;
 struct verdicts;
 
 /* ---- members of objects ---- */
@@ -41,9 +42,10 @@ void show_add_amount(json_t *amounts, const char *resource, int64_t value);
 
 /* ---- objects ---- */
 
-/* What a job is shown with, and to whom. */
+/* What a job is shown with, and to whom; NULL: without what is of the moment. */
 struct show_view {
     const struct verdicts *verdicts; /* why it waits; or NULL */
+    struct nodes *nodes;             /* where it runs; or NULL */
     bool hides_jobs;                 /* other jobs are not named: they may be another namespace's */
 };
 
@@ -59,7 +61,8 @@ json_t *show_reason(const struct berth_reason *reason, bool has_nodes, bool hide
 /** Names a job that stands in the way, unless that is hidden; left out if NULL. */
 void show_blocker(json_t *object, const char *key, const char *blocker, bool hides_jobs);
 
-json_t *show_attempt(const struct row_attempt *row, const struct job_spec *spec);
+/** @group  its group's name, "" where the job has one without */
+json_t *show_attempt(const struct row_attempt *row, const char *group);
 
 /* A task: what its job, last attempt and end without one say. */
 struct show_task {
@@ -74,18 +77,24 @@ json_t *show_task(const struct show_task *task);
 /** The word of a task's state. */
 const char *show_task_state(const struct show_task *task);
 
-/** @used  amounts in use, as in rows; borrowed */
-json_t *show_node(const struct row_node *row, const json_t *used, size_t n_attempts,
-                  bool is_connected);
+json_t *show_node(const struct row_node *row);
+/**
+ * Adds what is of the moment: what is in use and free, and whether its agent is there.
+ *
+ * @used  amounts in use, as in rows; borrowed
+ */
+void show_node_use(json_t *node, const struct row_node *row, const json_t *used, size_t n_attempts,
+                   bool is_connected);
 json_t *show_queue(const struct row_queue *row);
 /** @view  NULL: the engine does not know it */
 json_t *show_queue_usage(const struct berth_queue_view *view);
 json_t *show_token(const struct row_token *row);
 json_t *show_who(const struct who *who);
 
-/** An event, from its parts as a batch or a row of the log has them. */
-json_t *show_event(uint64_t rev, int64_t at, const char *type, const char *subject, const char *by,
-                   const char *body);
+/** An event as a batch has it; its object is the row as it was then, shown as everywhere. */
+json_t *show_event(const struct batch_event *event);
+/** The same of a row of the log. */
+json_t *show_logged_event(const struct row_event *row);
 /** The job number of an event's subject; 0 if it is about no job. */
 uint64_t show_event_job(const char *subject);
 

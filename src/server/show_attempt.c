@@ -34,9 +34,8 @@ static void show_exit(json_t *object, const struct row_attempt *row)
     show_time(object, "notBefore", row->not_before);
 }
 
-json_t *show_attempt(const struct row_attempt *row, const struct job_spec *spec)
+json_t *show_attempt(const struct row_attempt *row, const char *group)
 {
-    const char *group = group_name(spec, row->grp);
     json_t *object = json_object();
     char name[NAME_ATTEMPT_SIZE];
 
@@ -93,6 +92,25 @@ const char *show_task_state(const struct show_task *task)
     return state == TASK_LIVE ? attempt_state_words[task->last->state] : task_state_words[state];
 }
 
+/* What it used at most; and what it might, where it wanted more. */
+static void show_peaks(json_t *object, const struct show_task *task)
+{
+    const struct row_attempt *last = task->last;
+    json_t *limits;
+
+    show_json(object, "peaks", last->peaks);
+    if (last->cause != CAUSE_OUT_OF_MEMORY)
+        return;
+    limits = json_object();
+    for (size_t i = 0; i < task->spec->groups[task->group].resources.n; i++) {
+        const struct amount *amount = &task->spec->groups[task->group].resources.at[i];
+
+        if (text_eq(amount->resource, "memory"))
+            show_amount(limits, "memory", "memory", amount->value);
+    }
+    show_set(object, "limits", limits);
+}
+
 static void show_last(json_t *object, const struct show_task *task, enum task_state state)
 {
     const struct row_attempt *last = task->last;
@@ -111,6 +129,7 @@ static void show_last(json_t *object, const struct show_task *task, enum task_st
     show_text(object, "message", last->message);
     show_time(object, "startedAt", last->started_at);
     show_time(object, "endedAt", last->ended_at);
+    show_peaks(object, task);
 }
 
 json_t *show_task(const struct show_task *task)

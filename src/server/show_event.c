@@ -1,50 +1,12 @@
 /*
- * An event as the API shows it: docs/api.md, "Events". Its object is made from the row's JSON in
- * the log, so that an event reads the same from memory and from the store.
+ * An event as the API shows it: docs/api.md, "Events". Its object is made from the row by what
+ * shows it in lists, so that an object reads the same wherever it comes from.
  */
 #include "server/show.h"
 
 #include <string.h>
 
 #include "base/name.h"
-
-static bool ends_in(const char *text, const char *end)
-{
-    size_t n = strlen(text), n_end = strlen(end);
-
-    return n >= n_end && strcmp(text + n - n_end, end) == 0;
-}
-
-static bool is_hidden(const char *key)
-{
-    static const char *const hidden[] = { "hash", "rev", "spec", "info", "job", "id" };
-
-    for (size_t i = 0; i < COUNT_OF(hidden); i++)
-        if (text_eq(key, hidden[i]))
-            return true;
-    return false;
-}
-
-/* A column as a member: times and durations as texts, a token's hash not at all. */
-static void show_column(json_t *object, const char *key, json_t *value)
-{
-    char name[64];
-    size_t n = strlen(key);
-
-    if (is_hidden(key))
-        return;
-    if (json_is_integer(value) &&
-        (ends_in(key, "At") || text_eq(key, "until") || text_eq(key, "notBefore"))) {
-        show_time(object, key, json_integer_value(value));
-    } else if (json_is_integer(value) && ends_in(key, "Ms") && n < sizeof(name)) {
-        memcpy(name, key, n - 2);
-        name[n - 2] = '\0';
-        if (json_integer_value(value) >= 0)
-            show_duration(object, name, json_integer_value(value));
-    } else {
-        json_object_set_nocheck(object, key, value);
-    }
-}
 
 uint64_t show_event_job(const char *subject)
 {
@@ -54,51 +16,125 @@ uint64_t show_event_job(const char *subject)
     return name_parse(subject, &parts, &err) == 0 ? parts.job : 0;
 }
 
-/* What a shell sees of an attempt's end, as `code`, as everywhere in the API. */
-static void show_exit(json_t *object, const json_t *row)
+/* The subject has the group's name; the row only its place. */
+static void read_group(const char *subject, char out[NAME_MAX_BYTES + 1])
 {
-    int cause =
-        states_find(json_string_value(json_object_get(row, "cause")), cause_words, CAUSE_COUNT);
-    const char *word = json_string_value(json_object_get(row, "detail"));
-    int detail = word ? states_find(word, detail_words, DETAIL_COUNT) : DETAIL_NONE;
-    json_int_t code = json_integer_value(json_object_get(row, "code"));
-    json_int_t signal = json_integer_value(json_object_get(row, "signal"));
+    struct name_parts parts = { 0 };
+    struct err err = { 0 };
 
-    if (cause < 0 || detail < 0)
-        return;
-    show_number(object, "code",
-                cause_shell_code((enum cause)cause, (enum detail)detail, (int)code, (int)signal));
-    show_number(object, "exitCode", code);
-    show_number(object, "signal", signal);
+    out[0] = '\0';
+    if (name_parse(subject, &parts, &err) == 0)
+        snprintf(out, NAME_MAX_BYTES + 1, "%s", parts.group);
 }
 
-static bool is_ended_attempt(const char *subject, const json_t *row)
+/* A task that ended without an attempt. */
+static json_t *show_ended_task(const struct row_task *row, const char *subject, const char *group)
 {
-    return strchr(subject, '#') && text_eq(json_string_value(json_object_get(row, "state")),
-                                           attempt_state_words[ATTEMPT_ENDED]);
+    json_t *object = json_object();
+
+    show_text(object, "name", subject);
+    show_text(object, "group", group);
+    show_number(object, "index", row->idx);
+    show_text(object, "state", task_state_words[row->state]);
+    if (row->code)
+        show_text(object, "reason", wait_codes[row->code].word);
+    show_number(object, "revision", (int64_t)row->rev);
+    return object;
 }
 
-json_t *show_event(uint64_t rev, int64_t at, const char *type, const char *subject, const char *by,
-                   const char *body)
+static json_t *show_lease(const struct row_lease *row)
 {
-    json_t *event = json_object(), *object = json_object(), *row = show_read_object(body), *value;
-    uint64_t job = show_event_job(subject);
+    json_t *object = json_object();
+
+    show_text(object, "name", row->name);
+    show_text(object, "holder", row->holder);
+    show_number(object, "fence", (int64_t)row->fence);
+    show_duration(object, "ttl", row->ttl_ms);
+    return object;
+}
+
+static json_t *show_memo(const struct row_memo *row)
+{
+    json_t *object = json_object();
+
+    show_text(object, "name", row->name);
+    show_text(object, "value", row->value);
+    show_number(object, "revision", (int64_t)row->rev);
+    return object;
+}
+
+static json_t *show_row(enum row_kind kind, const void *row, const char *subject)
+{
+    char group[NAME_MAX_BYTES + 1];
+
+    switch (kind) {
+    case ROW_JOB:
+        return show_job(row, NULL, NULL);
+    case ROW_TASK:
+        read_group(subject, group);
+        return show_ended_task(row, subject, group);
+    case ROW_ATTEMPT:
+        read_group(subject, group);
+        return show_attempt(row, group);
+    case ROW_NODE:
+        return show_node(row);
+    case ROW_QUEUE:
+        return show_queue(row);
+    case ROW_TOKEN:
+        return show_token(row);
+    case ROW_LEASE:
+        return show_lease(row);
+    case ROW_MEMO:
+        return show_memo(row);
+    case ROW_META:
+    case ROW_BEAT:
+    case ROW_IDEM:
+    case ROW_EVENT:
+    case ROW_KIND_COUNT:
+        break;
+    }
+    return json_object(); /* such rows have no events */
+}
+
+json_t *show_event(const struct batch_event *event)
+{
+    json_t *object = json_object();
+    uint64_t job = show_event_job(event->subject);
     char id[NAME_ATTEMPT_SIZE];
-    const char *key;
 
-    show_number(event, "revision", (int64_t)rev);
-    show_time(event, "time", at);
-    show_text(event, "type", type);
-    show_text(event, "subject", subject);
+    show_number(object, "revision", (int64_t)event->rev);
+    show_time(object, "time", event->at);
+    show_text(object, "type", event->type);
+    show_text(object, "subject", event->subject);
     if (job) {
         name_job(job, id);
-        show_text(event, "job", id);
+        show_text(object, "job", id);
     }
-    show_text(event, "by", by);
-    json_object_foreach(row, key, value) show_column(object, key, value);
-    if (is_ended_attempt(subject, row))
-        show_exit(object, row);
-    show_set(event, "object", object);
-    json_decref(row);
-    return event;
+    show_text(object, "by", event->by);
+    show_set(object, "object",
+             event->row.any ? show_row(event->kind, event->row.any, event->subject)
+                            : json_object());
+    return object;
+}
+
+json_t *show_logged_event(const struct row_event *row)
+{
+    struct batch_event event = { .rev = row->rev,
+                                 .at = row->at,
+                                 .type = row->type,
+                                 .subject = row->subject,
+                                 .by = row->by,
+                                 .body = row->body,
+                                 .kind = (enum row_kind)row->row_kind };
+    struct err err = { 0 };
+    void *body = NULL;
+    json_t *object;
+
+    /* What an older program wrote may have columns that are not known here: shown without. */
+    if (row_from_json(event.kind, row->body, strlen(row->body), &body, &err) == 0)
+        event.row.any = body;
+    object = show_event(&event);
+    if (body)
+        row_free(event.kind, body);
+    return object;
 }

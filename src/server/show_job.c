@@ -4,6 +4,9 @@
 #include "base/name.h"
 #include "base/quantity.h"
 #include "server/cycle.h"
+#include "server/nodes.h"
+
+enum { NODES_SHOWN = 10 };
 
 static json_t *show_counts(const struct row_job *row)
 {
@@ -101,7 +104,7 @@ static json_t *show_reasons(const struct row_job *row, const struct show_view *v
     json_t *list;
     size_t n = 0;
 
-    if (job_is_over((enum job_state)row->state) || row->n_pending == 0)
+    if (!view || job_is_over((enum job_state)row->state) || row->n_pending == 0)
         return NULL;
     list = json_array();
     found = view->verdicts ? verdicts_find(view->verdicts, row->id, &n) : NULL;
@@ -120,6 +123,25 @@ static json_t *show_reasons(const struct row_job *row, const struct show_view *v
             list,
             show_plain_reason(row->is_held ? WAIT_HELD : WAIT_NOT_YET_CONSIDERED, row->n_pending));
     return list;
+}
+
+/* The nodes that a job runs on: the first ones by name, and how many. */
+static void show_nodes(json_t *object, const struct row_job *row, const struct show_view *view)
+{
+    const char *names[NODES_SHOWN];
+    json_t *list;
+    size_t n;
+
+    if (!view || !view->nodes || !row->n_live)
+        return;
+    n = nodes_of_job(view->nodes, row->id, names, NODES_SHOWN);
+    if (!n)
+        return;
+    list = json_array();
+    for (size_t i = 0; i < n && i < NODES_SHOWN; i++)
+        json_array_append_new(list, show_value(names[i]));
+    show_set(object, "nodes", list);
+    show_number(object, "nodeCount", (int64_t)n);
 }
 
 static void show_end(json_t *object, const struct row_job *row)
@@ -156,6 +178,7 @@ json_t *show_job(const struct row_job *row, const struct job_spec *spec,
     reasons = show_reasons(row, view);
     if (reasons)
         show_set(object, "reasons", reasons);
+    show_nodes(object, row, view);
     labels = show_read_object(row->labels);
     if (json_object_size(labels))
         show_set(object, "labels", labels);

@@ -42,23 +42,30 @@ static json_t *show_free(const json_t *offers, const json_t *used)
     return out;
 }
 
-json_t *show_node(const struct row_node *row, const json_t *used, size_t n_attempts,
-                  bool is_connected)
+void show_node_use(json_t *node, const struct row_node *row, const json_t *used, size_t n_attempts,
+                   bool is_connected)
+{
+    json_t *offers = show_read_object(row->offers);
+
+    show_set(node, "connected", json_boolean(is_connected));
+    show_set(node, "used", show_amounts(used));
+    show_set(node, "free", show_free(offers, used));
+    show_number(node, "attempts", (int64_t)n_attempts);
+    json_decref(offers);
+}
+
+json_t *show_node(const struct row_node *row)
 {
     json_t *object = json_object(), *offers = show_read_object(row->offers);
 
     show_text(object, "name", row->name);
     show_text(object, "state", shown_state(row));
     show_text(object, "condition", node_state_words[row->state]);
-    show_set(object, "connected", json_boolean(is_connected));
     if (row->is_cordoned)
         show_set(object, "cordon", show_cordon(row));
     show_set(object, "draining", json_boolean(row->is_draining));
     show_number(object, "generation", (int64_t)row->generation);
     show_set(object, "offers", show_amounts(offers));
-    show_set(object, "used", show_amounts(used));
-    show_set(object, "free", show_free(offers, used));
-    show_number(object, "attempts", (int64_t)n_attempts);
     show_json(object, "labels", row->labels);
     show_json(object, "taints", row->taints);
     show_json(object, "info", row->info);

@@ -106,6 +106,15 @@ fails_with() {
     [ "berth $("$BERTH" version -o id)" = "$output" ]
 }
 
+@test "what speaks to servers is loaded when one is asked" {
+    # The large libraries would take most of the time of a verb that asks nobody.
+    LD_DEBUG=libs "$BERTH" version 2>loaded >/dev/null
+    grep -q libjansson loaded
+    run ! grep -E 'libcurl|libcrypto' loaded
+    LD_DEBUG=libs "$BERTH" version --server --give-up 100ms --addr http://127.0.0.1:1 2>loaded >/dev/null || true
+    grep -q libcurl loaded
+}
+
 @test "explain code needs no server" {
     run "$BERTH" explain code GANG_INCOMPLETE
     [ "$status" -eq 0 ]
@@ -159,8 +168,10 @@ END
     # Port 1 of the loopback: nobody listens there, and it is refused at once.
     fails_with 7 version --server --give-up 100ms --addr http://127.0.0.1:1
     [[ $output == *"127.0.0.1:1"* ]]
-    fails_with 7 version --server
-    [[ $output == *"no server is known"* ]]
+    if [ ! -e "/run/user/$UID/berth/dev.json" ] && [ ! -e "/tmp/berth-$UID/dev.json" ]; then
+        fails_with 7 version --server
+        [[ $output == *"no server is known"* ]]
+    fi
     fails_with 2 version --server --addr ftp://nowhere
 }
 
@@ -206,8 +217,6 @@ END
 
 @test "words of jobs, tasks and numbers are checked" {
     fails_with 2 wait j-x/y.z --addr http://127.0.0.1:1
-    fails_with 2 logs j-1 --attempt 2 --addr http://127.0.0.1:1
-    [[ $output == *"--task"* ]]
     fails_with 2 ps --limit 0 --addr http://127.0.0.1:1
     fails_with 2 wait j-1 --timeout soon --addr http://127.0.0.1:1
     fails_with 2 queue set research --addr http://127.0.0.1:1

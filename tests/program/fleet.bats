@@ -40,7 +40,7 @@ restart_server() {
 
 # start_agent NAME [ADDRESS] [ARG...]: an agent with the folder $BATS_TEST_TMPDIR/NAME.
 start_agent() {
-    local name=$1 address=${2:-$BERTH_ADDR}
+    local name=$1 address=${2:-$BERTH_ADDR} # "": the server itself
     shift
     [ $# -eq 0 ] || shift
     mkdir -p "$BATS_TEST_TMPDIR/$name"
@@ -69,6 +69,42 @@ start_proxy() {
     "$BERTH" wait "$id" --timeout 60s
     [ "$(curl_api GET "/v1/jobs/$id/attempts" | head -n -1 | jq -r '.items[].node' | sort -u | wc -l)" -ge 1 ]
     "$BERTH" logs "$id" | grep -qE 'one|two'
+}
+
+@test "an agent's file says what its flags do not" {
+    cat >"$BATS_TEST_TMPDIR/agent.yaml" <<'Y'
+name: never
+offers: {licence: 4, fpga: 1}
+labels: {disk: nvme, rack: r1}
+taints: [{key: dedicated, value: ml, effect: NoSchedule}]
+imagePrefixes: [/never]
+allowProcess: false
+Y
+    start_agent one "" --config "$BATS_TEST_TMPDIR/agent.yaml" --offer licence=9 --label rack=r2 \
+        --image-prefix "/nowhere,$BATS_FILE_TMPDIR"
+    "$BERTH" node show one -o json | jq -e '.offers.licence == "9" and .offers.fpga == "1"
+        and .labels.disk == "nvme" and .labels.rack == "r2" and .labels["host/name"] != null
+        and .taints == [{key: "dedicated", value: "ml", effect: "NoSchedule"}]'
+    toleration='{"key":"dedicated","operator":"Exists"}'
+    printf '{"name":"t","image":"%s","tolerations":[%s],"command":["echo","hi"]}' "$(rootdir)" "$toleration" \
+        >"$BATS_TEST_TMPDIR/in.json"
+    run "$BERTH" run --quiet "$BATS_TEST_TMPDIR/in.json"
+    [ "$output" = hi ]
+    printf '{"name":"t","image":"dir:/usr","tolerations":[%s],"command":["echo","hi"]}' "$toleration" \
+        >"$BATS_TEST_TMPDIR/out.json"
+    run "$BERTH" run "$BATS_TEST_TMPDIR/out.json"
+    [ "$status" -eq 125 ]
+    printf '{"name":"t","runtime":"process","tolerations":[%s],"command":["true"]}' "$toleration" \
+        >"$BATS_TEST_TMPDIR/process.json"
+    run "$BERTH" run "$BATS_TEST_TMPDIR/process.json"
+    [ "$status" -ne 0 ]
+}
+
+@test "an agent's file with a fault is refused with its line" {
+    printf 'name: one\nlables: {a: b}\n' >"$BATS_TEST_TMPDIR/agent.yaml"
+    run "$BERTH" agent --config "$BATS_TEST_TMPDIR/agent.yaml" --data "$BATS_TEST_TMPDIR/one"
+    [ "$status" -eq 2 ]
+    [[ $output == *"agent.yaml:2:"*labels* ]]
 }
 
 # The lease is long where a test swaps servers or agents, and short where it shall run out.

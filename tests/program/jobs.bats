@@ -135,7 +135,9 @@ S
     run "$BERTH" wait "$id" --timeout 120s
     [ "$status" -eq 9 ]
     [ "$(curl_api GET "/v1/jobs/$id/attempts" | head -n -1 | jq '.items | length')" = 3 ]
+    "$BERTH" job show "$id" | grep -qE '^INFO +exit 9$'
     "$BERTH" logs "$id" --task 0 --attempt 2 | grep -q 'try 2'
+    "$BERTH" logs "$id" --attempt 2 | grep -q 'try 2' # of its only task
 }
 
 @test "wait gives a time-out its own code" {
@@ -174,6 +176,44 @@ S
     timeout 20 "$BERTH" event watch --from "$from" --limit 5 -o jsonl >"$BATS_TEST_TMPDIR/events"
     jq -s --argjson from "$from" 'map(.revision) == [range($from + 1; $from + 6)]' "$BATS_TEST_TMPDIR/events" | grep -qx true
     grep -q job.submitted "$BATS_TEST_TMPDIR/events"
+}
+
+@test "an event's object is the thing as lists show it" {
+    node=$("$BERTH" node list -o json | jq -c '.items[0] | {name, offers, labels}')
+    curl_api GET '/v1/events?type=node.*&limit=1' | head -n -1 |
+        jq -c '.items[-1].object | {name, offers, labels}' | grep -qxF "$node"
+    curl_api GET '/v1/events?limit=3' | head -n -1 | jq '.items | length' | grep -qx 3
+    id=$("$BERTH" submit -o id --runtime process --tasks 2 -- /bin/true)
+    "$BERTH" wait "$id" --timeout 60s
+    curl_api GET "/v1/events?job=$id&type=job.*" | head -n -1 |
+        jq -ce '.items[-1].object | [.id, .tasks.succeeded, .state, has("nTasks")]' | grep -qxF "[\"$id\",2,\"succeeded\",false]"
+}
+
+@test "a running job names its nodes" {
+    node=$("$BERTH" node list -o json | jq -r '.items[0].name')
+    id=$("$BERTH" submit -o id --runtime process --tasks 2 --cpu 100m -- sleep 600)
+    until_true 20 job_is "$id" running
+    until_true 20 sh -c "'$BERTH' ps -o json | jq -e --arg id $id '.items[] | select(.id == \$id) | .nodes == [\"$node\"] and .nodeCount == 1'"
+    "$BERTH" ps -o cols=ID,INFO --no-header | grep -qE "^$id +$node\$"
+    "$BERTH" job show "$id" | grep -qE "^INFO +$node\$"
+    "$BERTH" cancel "$id"
+    until_true 20 job_is "$id" cancelled
+    "$BERTH" job show "$id" -o json | jq -e 'has("nodes") | not'
+}
+
+@test "the shell completes jobs, queues and nodes that are there" {
+    id=$("$BERTH" submit -o id --runtime process -- sleep 600)
+    node=$("$BERTH" node list -o json | jq -r '.items[0].name')
+    complete() { # WORD...: what the last one is completed to
+        PATH=$(dirname "$BERTH"):$PATH bash -c 'source <(berth completion bash)
+            COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _berth; printf "%s\n" "${COMPREPLY[@]}"' bash "$@"
+    }
+    complete berth job show j- | grep -qx "$id"
+    complete berth logs "${id%?}" | grep -qx "$id"
+    complete berth node show '' | grep -qx "$node"
+    complete berth queue show d | grep -qx default
+    complete berth submit -q d | grep -qx default
+    "$BERTH" cancel "$id"
 }
 
 @test "unknown keys and values are refused with pointer, line and what was meant" {

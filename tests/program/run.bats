@@ -74,7 +74,9 @@ teardown_file() {
 @test "out of memory is told apart" {
     run "$BERTH" run --image "$(rootdir)" --memory 32Mi -- sh -c 'tail -c 200m /dev/zero | cat >/dev/null; echo $?; exec tail /dev/zero'
     [ "$status" -eq 137 ]
-    [[ $output == *OUT_OF_MEMORY* ]]
+    [[ $output == *"OUT_OF_MEMORY  peak 32Mi of 32Mi"* ]]
+    run "$BERTH" job show last
+    [ "$(grep -c 'OUT_OF_MEMORY  peak 32Mi of 32Mi' <<<"$output")" = 2 ] # the job's line and its task's
 }
 
 @test "a limit ends it" {
