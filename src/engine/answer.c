@@ -76,8 +76,7 @@ static void part_fill(struct session *s, const struct op *op, const char *job,
     part->generation = op->node->kept ? op->node->kept->generation : 0;
     part->holds = task_shows(s, task);
     part->score = op->kind == OP_EVICT ? 0 : op->score;
-    if (op->reservation)
-        part->reservation = arena_text(s->out, op->reservation);
+    part->reservation = op->reservation ? arena_text(s->out, op->reservation) : NULL;
     if (op->kind != OP_EVICT && task->group->spec->n_host_ports) {
         part->n_host_ports = task->group->spec->n_host_ports;
         part->host_ports = arena_copy(s->out, task->group->spec->host_ports,
@@ -175,6 +174,14 @@ void answer_admit(struct session *s, const struct job *job)
     group_add(s, BERTH_GROUP_ADMIT, job);
 }
 
+void answer_release(struct session *s, const char *id, const char *reason)
+{
+    struct berth_group *group = group_add(s, BERTH_GROUP_RELEASE, NULL);
+
+    group->name = arena_text(s->out, id);
+    group->reason = reason;
+}
+
 void answer_unadmit(struct session *s, const struct job *job, enum wait_code code)
 {
     group_add(s, BERTH_GROUP_UNADMIT, job)->code = code;
@@ -218,16 +225,6 @@ struct berth_group *answer_room(struct session *s, enum berth_group_kind kind,
     }
     group->parts = parts;
     return group;
-}
-
-void answer_release(struct session *s, const char *reservation, enum wait_code code,
-                    const char *reason)
-{
-    struct berth_group *group = group_add(s, BERTH_GROUP_RELEASE, NULL);
-
-    group->name = arena_text(s->out, reservation);
-    group->code = code;
-    group->reason = reason;
 }
 
 void answer_memo(struct session *s, const char *name, const void *data, size_t size)

@@ -35,29 +35,24 @@ void beam_close(struct session *s)
 
 /* --- Room that is held */
 
-static bool is_over(struct session *s, const struct berth_reservation *r)
-{
-    int64_t ttl_ms = s->policy->reservation_ttl_ms;
-    int64_t end_ms = r->until_ms ? r->until_ms : BERTH_NEVER;
-
-    if (r->made_at_ms && r->made_at_ms < BERTH_NEVER - ttl_ms && r->made_at_ms + ttl_ms < end_ms)
-        end_ms = r->made_at_ms + ttl_ms;
-    if (end_ms < BERTH_NEVER)
-        session_wake_at(s, end_ms + 1);
-    return s->in.now_ms > end_ms;
-}
-
 /* Whether the node may still be what the room was held on. */
 static bool is_good(struct session *s, const struct task *task, const struct node *node)
 {
     const struct berth_node *kept = node->kept;
+    const struct kind *kind = task->group->kind;
+    const struct berth_pool *own;
 
     if (!kept || (kept->state != NODE_COMING && kept->state != NODE_READY &&
                   kept->state != NODE_UNREACHABLE))
         return false;
     if (kept->cordoned || kept->draining)
         return false;
-    return fit_fixed(s, task->group->kind, node) == WAIT_NONE;
+    if (fit_fixed(s, kind, node) == WAIT_NONE)
+        return true;
+    /* A task of a private pool may have left it. */
+    own = pool_find(s, kind->spec->pool_selector);
+    return own && own->is_private &&
+           fit_fixed(s, beam_unselected(s, task->group->job, kind), node) == WAIT_NONE;
 }
 
 /* How many of its parts hold room. */
@@ -110,17 +105,23 @@ void beam_hold(struct session *s)
         sorted[i] = shelf->items.at[i]->kept;
     qsort(sorted, shelf->items.n, sizeof(*sorted), by_rank);
     for (size_t i = 0; i < shelf->items.n; i++)
-        if (is_over(s, sorted[i]) || !hold_parts(s, sorted[i]))
+        if (!reservation_holds(s, sorted[i]) || !hold_parts(s, sorted[i]))
             VEC_PUSH(&beam->ended, sorted[i]);
+}
+
+static const char *why_ended(struct session *s, const struct berth_reservation *r)
+{
+    const struct job *owner = job_find(s->model, r->owner);
+
+    if (!reservation_holds(s, r))
+        return "TIMED_OUT";
+    return owner && owner->kept && !owner->kept->stopping ? "NODE_CHANGED" : "OWNER_GONE";
 }
 
 void beam_release(struct session *s)
 {
     VEC_EACH (r, &beam_of(s)->ended)
-        answer_release(s, (*r)->id,
-                       is_over(s, *r) && (*r)->purpose == BERTH_FOR_MACHINE ? WAIT_PROVISION_FAILED
-                                                                            : WAIT_CAPACITY_CHANGED,
-                       is_over(s, *r) ? "TIMED_OUT" : "NODE_CHANGED");
+        answer_release(s, (*r)->id, why_ended(s, *r));
     beam_of(s)->ended.n = 0;
 }
 

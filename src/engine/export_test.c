@@ -4,13 +4,23 @@
  */
 #include "engine/testing.h"
 
-enum { N_NODES = 6, N_JOBS = 8, N_QUEUES = 3, N_STEPS = 60 };
+enum { N_NODES = 6, N_JOBS = 8, N_QUEUES = 3, N_POOLS = 3, N_STEPS = 60 };
 
+static const char *const models[] = { "A10G", "T4", "NVIDIA A100-SXM4-80GB", "any" };
 static const char *const sizes[] = { "small", "large" };
 
 static char *name(struct world *w, const char *prefix, uint64_t i)
 {
     return arena_format(&w->arena, "%s%" PRIu64, prefix, i);
+}
+
+static struct berth_amounts with_gpu(struct world *w, struct berth_amounts amounts, int64_t gpus)
+{
+    struct berth_amount *at = ARENA_NEW0_N(&w->arena, struct berth_amount, amounts.n + 1);
+
+    memcpy(at, amounts.at, amounts.n * sizeof(*at));
+    at[amounts.n] = (struct berth_amount){ "gpu", gpus * 1000 };
+    return (struct berth_amounts){ at, amounts.n + 1 };
 }
 
 static void tell_node(struct world *w, uint64_t *random, uint64_t i)
@@ -24,6 +34,19 @@ static void tell_node(struct world *w, uint64_t *random, uint64_t i)
         .labels = { &label, 1 },
         .offers = world_amounts(w, 1 + (int64_t)(test_random(random) % 8), 1 << 30),
     };
+
+    if (test_random(random) % 3 == 0)
+        node.state = NODE_COMING;
+    if (test_random(random) % 2)
+        node.pool = name(w, "p", test_random(random) % N_POOLS);
+    if (test_random(random) % 3 == 0) {
+        node.gpu_model = models[test_random(random) % 3];
+        node.offers = with_gpu(w, node.offers, (int64_t)(test_random(random) % 3));
+    }
+    if (test_random(random) % 4 == 0)
+        node.heard_at_ms = 940000 + (int64_t)(test_random(random) % 8) * 500;
+    if (test_random(random) % 6 == 0)
+        node.owner = name(w, "ns", test_random(random) % 2);
 
     if (test_random(random) % 5 == 0)
         world_end(w, BERTH_NODE, &node);
@@ -52,7 +75,9 @@ static void tell_job(struct world *w, uint64_t *random, uint64_t i)
                              .name = "job",
                              .seq = 100 + i % 5,
                              .namespace_ = name(w, "ns", i % 2),
-                             .queue = name(w, "q", test_random(random) % N_QUEUES),
+                             .queue = test_random(random) % 4
+                                          ? name(w, "q", test_random(random) % N_QUEUES)
+                                          : NULL,
                              .priority = (int)(test_random(random) % 3),
                              .min_available = (uint32_t)(test_random(random) % 4),
                              .created_at_ms = (int64_t)(test_random(random) % 1000000),
@@ -65,6 +90,13 @@ static void tell_job(struct world *w, uint64_t *random, uint64_t i)
         groups[g].priority = (int)(test_random(random) % 2);
         if (test_random(random) % 3 == 0)
             groups[g].node_selector = (struct berth_labels){ &label, 1 };
+        if (test_random(random) % 3 == 0)
+            groups[g].gpu_models = (struct berth_words){ &models[test_random(random) % 3],
+                                                         1 + test_random(random) % 2 };
+        if (test_random(random) % 4 == 0)
+            groups[g].pool_selector = name(w, "p", test_random(random) % (N_POOLS + 1));
+        groups[g].allow_preemptible = test_random(random) % 2;
+        groups[g].provision_attempts = (uint32_t)(test_random(random) % 4);
     }
     if (test_random(random) % 5 == 0)
         world_end(w, BERTH_JOB, &job);
@@ -92,9 +124,95 @@ static void tell_task(struct world *w, uint64_t *random, uint64_t i)
         world_tell(w, BERTH_TASK, &task);
 }
 
+static void tell_pool(struct world *w, uint64_t *random, uint64_t i)
+{
+    struct berth_pool pool = {
+        .name = name(w, "p", i),
+        .seq = i,
+        .priority = (int)(test_random(random) % 4),
+        .gpu_model = test_random(random) % 2 ? models[test_random(random) % 3] : NULL,
+        .preemptible = test_random(random) % 4 == 0,
+        .requires_selector = test_random(random) % 3 == 0,
+        .is_private = test_random(random) % 3 == 0,
+        .provisions = test_random(random) % 3 != 0,
+        .has_machine = test_random(random) % 2,
+        .max_machines = (uint32_t)(test_random(random) % 4),
+        .backoff_until_ms = test_random(random) % 4 ? 0 : 1000600,
+    };
+
+    if (pool.has_machine)
+        pool.machine = world_amounts(w, 2, 1 << 24);
+    if (test_random(random) % 3 == 0)
+        pool.min_free = world_amounts(w, 4, 1 << 20);
+    if (test_random(random) % 6 == 0)
+        world_end(w, BERTH_POOL, &pool);
+    else
+        world_tell(w, BERTH_POOL, &pool);
+}
+
+static void tell_chain(struct world *w, uint64_t *random)
+{
+    const char *pools[2] = { name(w, "p", test_random(random) % N_POOLS),
+                             name(w, "p", test_random(random) % (N_POOLS + 1)) };
+    struct berth_chain chain = { .model = models[test_random(random) % 3],
+                                 .pools = { pools, 1 + test_random(random) % 2 } };
+
+    if (test_random(random) % 4 == 0)
+        world_end(w, BERTH_CHAIN, &chain);
+    else
+        world_tell(w, BERTH_CHAIN, &chain);
+}
+
+static void tell_quota(struct world *w, uint64_t *random)
+{
+    struct berth_quota quota = {
+        .name = "q",
+        .namespace_ = name(w, "ns", test_random(random) % 2),
+        .hard = world_amounts(w, (int64_t)(test_random(random) % 12), 1 << 30),
+    };
+
+    if (test_random(random) % 2)
+        world_end(w, BERTH_QUOTA, &quota);
+    else
+        world_tell(w, BERTH_QUOTA, &quota);
+}
+
+static void tell_reservation(struct world *w, uint64_t *random)
+{
+    struct berth_reservation_part part = {
+        .task = { .job = name(w, "j", test_random(random) % N_JOBS),
+                  .group = test_random(random) % 2 ? "a" : "b",
+                  .index = (uint32_t)(test_random(random) % 3) },
+        .node = name(w, "n", test_random(random) % N_NODES),
+    };
+    struct berth_reservation reservation = {
+        .id = name(w, "r", test_random(random) % 4),
+        .seq = test_random(random) % 3,
+        .owner = part.task.job,
+        .purpose = BERTH_FOR_MACHINE,
+        .made_at_ms = 1000000 - (int64_t)(test_random(random) % 4) * 60000,
+        .parts = &part,
+        .n_parts = 1,
+    };
+
+    if (test_random(random) % 4 == 0)
+        world_end(w, BERTH_RESERVATION, &reservation);
+    else
+        world_tell(w, BERTH_RESERVATION, &reservation);
+}
+
+/* Which kinds of decisions there were. */
+static bool seen[BERTH_GROUP_KIND_COUNT];
+
+static void note_kinds(const struct world *w)
+{
+    for (size_t i = 0; i < w->out.n_groups; i++)
+        seen[w->out.groups[i].kind] = true;
+}
+
 static void step(struct world *w, uint64_t *random)
 {
-    switch (test_random(random) % 8) {
+    switch (test_random(random) % 12) {
     case 0:
     case 1:
         tell_node(w, random, test_random(random) % N_NODES);
@@ -109,13 +227,34 @@ static void step(struct world *w, uint64_t *random)
     case 5:
         tell_task(w, random, test_random(random) % N_JOBS);
         break;
+    case 6:
+        tell_pool(w, random, test_random(random) % N_POOLS);
+        break;
+    case 7:
+        tell_chain(w, random);
+        tell_quota(w, random);
+        break;
+    case 8:
+        tell_reservation(w, random);
+        break;
     default:
+        w->in.revision++;
         world_cycle(w);
+        note_kinds(w);
         world_accept(w, test_random(random) % 2 ? BERTH_TASK_RUNNING : BERTH_TASK_BOUND);
         w->in.now_ms += 250;
         w->in.seed++;
         break;
     }
+}
+
+/* A history of some length. */
+static void begin(struct world *w, uint64_t *random)
+{
+    for (uint64_t i = 0; i < N_POOLS; i++)
+        tell_pool(w, random, i);
+    for (int i = 0; i < N_STEPS; i++)
+        step(w, random);
 }
 
 static struct berth_engine *rebuild(struct berth_engine *engine)
@@ -139,18 +278,20 @@ static void live_on_alike(struct world *w, struct berth_engine *other)
         free(b);
         world_cycle(w);
         world_cycle(&twin);
+        note_kinds(w);
         CHECK_TEXT(world_groups(w), world_groups(&twin));
         CHECK_TEXT(w->out.digest, twin.out.digest);
         world_accept(w, BERTH_TASK_RUNNING);
         world_accept(&twin, BERTH_TASK_RUNNING);
         w->in.now_ms = twin.in.now_ms += 250;
         w->in.seed = ++twin.in.seed;
+        w->in.revision = ++twin.in.revision;
     }
     berth_decisions_free(&twin.out);
     arena_fini(&twin.arena);
 }
 
-static const char *const profiles[] = { "berth", "volcano", "bench" };
+static const char *const profiles[] = { "berth", "volcano", "bench", "beam", "ledger", "beam" };
 
 TEST(engine_rebuilt_from_its_export_decides_the_same)
 {
@@ -161,9 +302,9 @@ TEST(engine_rebuilt_from_its_export_decides_the_same)
         struct berth_engine *other;
         char *before, *after;
         world_init(&w);
-        world_tell(&w, BERTH_CONFIG, &(struct berth_config){ .profile = profiles[history % 3] });
-        for (int i = 0; i < N_STEPS; i++)
-            step(&w, &random);
+        world_tell(&w, BERTH_CONFIG,
+                   &(struct berth_config){ .profile = profiles[history % COUNT_OF(profiles)] });
+        begin(&w, &random);
         other = rebuild(w.engine);
         before = world_export(w.engine);
         world_cycle(&w);
@@ -175,6 +316,9 @@ TEST(engine_rebuilt_from_its_export_decides_the_same)
         berth_engine_free(other);
         world_fini(&w);
     }
+    /* The histories are worth something: each kind of decision is among them. */
+    CHECK(seen[BERTH_GROUP_BIND] && seen[BERTH_GROUP_ORDER] && seen[BERTH_GROUP_RESERVE]);
+    CHECK(seen[BERTH_GROUP_RELEASE] && seen[BERTH_GROUP_FAIL]);
 }
 
 struct one_kind {
@@ -197,8 +341,9 @@ TEST(engine_takes_deltas_of_different_objects_in_any_order)
         struct world w, other;
         char *a, *b;
         world_init(&w);
-        for (int i = 0; i < N_STEPS; i++)
-            step(&w, &random);
+        world_tell(&w, BERTH_CONFIG,
+                   &(struct berth_config){ .profile = profiles[history % COUNT_OF(profiles)] });
+        begin(&w, &random);
         /* Kinds from the last to the first; and then all of it once more. */
         world_init(&other);
         other.in = w.in;
@@ -239,8 +384,9 @@ TEST(engine_forgets_random_suppositions)
         };
         char *before, *after;
         world_init(&w);
-        for (int i = 0; i < N_STEPS; i++)
-            step(&w, &random);
+        world_tell(&w, BERTH_CONFIG,
+                   &(struct berth_config){ .profile = profiles[history % COUNT_OF(profiles)] });
+        begin(&w, &random);
         before = world_export(w.engine);
         CHECK_OK(berth_engine_suppose(w.engine, deltas, COUNT_OF(deltas), &err), &err);
         world_cycle(&w);

@@ -158,13 +158,13 @@ struct kind {
     const struct berth_amounts *shown;
     const struct berth_reason *reason;
     uint64_t failed_epoch, failed_read, failed_number; /* when all nodes refused it */
+    struct wish *wish;                                 /* of session `wished`, see serverless.h */
+    uint64_t wished;
     struct take_failure {
         uint64_t number, read;
         int64_t priority;
         uint32_t needed;
-    } take_failed[2];  /* when nobody could be evicted for so urgent a task; see take.c */
-    struct wish *wish; /* of session `wished`, see serverless.h */
-    uint64_t wished;
+    } take_failed[2]; /* when nobody could be evicted for so urgent a task; see take.c */
 };
 
 struct alike {

@@ -91,7 +91,7 @@ static const struct berth_tier ledger_tiers[] = {
 
 static const struct berth_config profiles[] = {
     { .profile = "berth",
-      .actions = WORDS("enqueue", "allocate", "preempt", "reclaim", "backfill"),
+      .actions = WORDS("enqueue", "allocate", "preempt", "reclaim", "backfill", "provision"),
       .tiers = berth_tiers,
       .n_tiers = COUNT_OF(berth_tiers),
       .policy = &berth_policy },

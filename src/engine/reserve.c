@@ -6,20 +6,7 @@
 #include <string.h>
 
 #include "engine/actions.h"
-#include "engine/beam.h"
 #include "engine/fit.h"
-
-/* Its end and its age; notes when time alone ends it. */
-static bool still_holds(struct session *s, const struct berth_reservation *r)
-{
-    int64_t ttl = s->policy->reservation_ttl_ms, until = r->until_ms ? r->until_ms : BERTH_NEVER;
-
-    if (r->made_at_ms && ttl < BERTH_NEVER - r->made_at_ms && r->made_at_ms + ttl < until)
-        until = r->made_at_ms + ttl;
-    if (until < BERTH_NEVER)
-        session_wake_at(s, until + 1);
-    return s->in.now_ms <= until;
-}
 
 static bool is_idle(const struct session *s, const struct task *task, const struct node *node)
 {
@@ -31,13 +18,11 @@ static bool is_idle(const struct session *s, const struct task *task, const stru
     return true;
 }
 
-/* The action `provision` finds it there, and promises nothing twice. */
-static void note_held(struct session *s, struct task *task, const struct berth_reservation *r)
+/* A machine that is on its way is as good as one that is there. */
+static bool is_good(struct session *s, const struct task *task, const struct node *node)
 {
-    struct held *held = ARENA_NEW0(&s->arena, struct held);
-
-    *held = (struct held){ task, r };
-    map_put_int(&beam_of(s)->held, (uintptr_t)task, held);
+    return node->kept->state == NODE_COMING ? !fit_coming(s, task->group->kind, node)
+                                            : !fit_predicate(s, task->group->kind, node);
 }
 
 /* Promises its room to each task that still waits for it; how many do. */
@@ -50,10 +35,9 @@ static size_t hold_parts(struct session *s, const struct berth_reservation *r, s
         struct task *task = task_find(s->model, &r->parts[i].task);
         struct node *node = node_find(s->model, r->parts[i].node);
         if (!task || task->state != BERTH_TASK_PENDING || !node || node->at == NOWHERE ||
-            fit_predicate(s, task->group->kind, node))
+            !is_good(s, task, node))
             continue;
         statement_pipeline(&stmt, task, node, r->purpose == BERTH_FOR_EVICTION, 0);
-        note_held(s, task, r);
         held[n++] = task;
     }
     return n;
@@ -69,7 +53,8 @@ static void bind_parts(struct session *s, const struct berth_reservation *r, str
         struct node *node = held[i]->node;
         bool evicted = held[i]->evicted;
         statement_unpipeline(&stmt, held[i]);
-        if (task_is_due(s, held[i]) && is_idle(s, held[i], node)) {
+        if (node_takes_work(node->kept->state) && task_is_due(s, held[i]) &&
+            is_idle(s, held[i], node)) {
             s->reservation = r->id;
             statement_allocate(&stmt, held[i], node, 0);
             s->reservation = NULL;
@@ -90,18 +75,17 @@ static void hold(struct session *s, const struct berth_reservation *r)
     struct why why;
     size_t n;
 
-    if (!still_holds(s, r)) {
-        answer_release(s, r->id, WAIT_CAPACITY_CHANGED, "TIMED_OUT");
+    if (!reservation_holds(s, r)) {
+        answer_release(s, r->id, "TIMED_OUT");
         return;
     }
     if (!job || !job->kept || !job_is_open(s, job, &why)) {
-        answer_release(s, r->id, WAIT_CAPACITY_CHANGED, "OWNER_GONE");
+        answer_release(s, r->id, "OWNER_GONE");
         return;
     }
     n = hold_parts(s, r, held);
     if (!n)
-        answer_release(s, r->id, WAIT_CAPACITY_CHANGED,
-                       job_n_ready(job) >= job->min_available ? "MOVED" : "NODE_CHANGED");
+        answer_release(s, r->id, job_n_ready(job) >= job->min_available ? "MOVED" : "NODE_CHANGED");
     else
         bind_parts(s, r, job, held, n);
 }
@@ -124,7 +108,6 @@ void reservations_hold(struct session *s)
     if (!shelf->items.n || s->setup->is_reference || s->setup->is_beam ||
         s->policy->reservations != RESERVATIONS_DURABLE)
         return;
-    beam_of(s)->is_held = true;
     list = ARENA_NEW0_N(&s->arena, const struct berth_reservation *, shelf->items.n + 1);
     for (size_t i = 0; i < shelf->items.n; i++)
         list[i] = shelf->items.at[i]->kept;

@@ -159,6 +159,18 @@ bool job_is_open(struct session *s, struct job *job, struct why *why)
     return !why->code;
 }
 
+bool reservation_holds(struct session *s, const struct berth_reservation *r)
+{
+    int64_t ttl_ms = s->policy->reservation_ttl_ms;
+    int64_t end_ms = r->until_ms ? r->until_ms : BERTH_NEVER;
+
+    if (r->made_at_ms && r->made_at_ms < BERTH_NEVER - ttl_ms && r->made_at_ms + ttl_ms < end_ms)
+        end_ms = r->made_at_ms + ttl_ms;
+    if (end_ms < BERTH_NEVER)
+        session_wake_at(s, end_ms + 1);
+    return s->in.now_ms <= end_ms;
+}
+
 bool task_is_due(struct session *s, const struct task *task)
 {
     if (task->not_before_ms <= s->in.now_ms)

@@ -116,6 +116,8 @@ bool job_is_open(struct session *s, struct job *job, struct why *why);
 struct victims tasks_pending(struct session *s, const struct job *job, bool best_effort);
 /** Lists a job's pending tasks into its seat, once. */
 void seat_list(struct session *s, struct job *job);
+/** Whether a reservation still holds room: its end and its age. */
+bool reservation_holds(struct session *s, const struct berth_reservation *reservation);
 /** Whether a pending task may be placed now: its back-off is over. */
 bool task_is_due(struct session *s, const struct task *task);
 
@@ -164,9 +166,8 @@ void answer_fail_task(struct session *s, const struct task *task, enum wait_code
 struct berth_group *answer_room(struct session *s, enum berth_group_kind kind,
                                 const struct job *job, const struct op *ops, size_t n,
                                 const struct node *node);
-/** A reservation ends, by its code and for a reason in words. */
-void answer_release(struct session *s, const char *reservation, enum wait_code code,
-                    const char *reason);
+/** A reservation ends, for a reason in words. */
+void answer_release(struct session *s, const char *id, const char *reason);
 void answer_memo(struct session *s, const char *name, const void *data, size_t size);
 void answer_ops(struct session *s, const struct op *ops, size_t n, const struct job *job);
 /** Why the tasks of a class wait; lives in the answer. */

@@ -159,6 +159,72 @@ static inline int world_feed(const struct berth_delta *delta, void *engine)
     return berth_engine_apply(engine, delta, 1, &err);
 }
 
+/* What a group reserves, as the reservation of its name. */
+static inline void world_reserve(struct world *w, const struct berth_group *group)
+{
+    struct berth_reservation made = { .id = group->name,
+                                      .seq = w->in.revision,
+                                      .owner = group->job,
+                                      .purpose = BERTH_FOR_MACHINE,
+                                      .made_at_ms = w->in.now_ms,
+                                      .until_ms = group->until_ms };
+    struct berth_reservation_part *parts =
+        ARENA_NEW0_N(&w->arena, struct berth_reservation_part, group->n_parts + 1);
+
+    for (size_t i = 0; i < group->n_parts; i++)
+        if (group->parts[i].kind == BERTH_PART_RESERVE)
+            parts[made.n_parts++] = (struct berth_reservation_part){
+                .task = group->parts[i].task,
+                .node = group->parts[i].node,
+                .holds = group->parts[i].holds,
+            };
+    made.parts = parts;
+    if (made.n_parts && made.id)
+        world_tell(w, BERTH_RESERVATION, &made);
+}
+
+/* A machine that is ordered is on its way from now on. */
+static inline void world_order(struct world *w, const struct berth_group *group)
+{
+    world_tell(w, BERTH_ORDER,
+               &(struct berth_order){ .key = group->name,
+                                      .seq = w->in.revision,
+                                      .pool = group->pool,
+                                      .shape = group->shape,
+                                      .state = BERTH_ORDER_PLACED,
+                                      .made_at_ms = w->in.now_ms });
+    world_tell(w, BERTH_NODE,
+               &(struct berth_node){ .id = group->name,
+                                     .seq = 1000 + w->in.revision,
+                                     .state = NODE_COMING,
+                                     .pool = group->pool,
+                                     .offers = group->shape,
+                                     .order = group->name });
+}
+
+static inline void world_fail(struct world *w, const struct berth_group *group)
+{
+    for (size_t i = 0; i < group->n_parts; i++)
+        world_tell(w, BERTH_TASK,
+                   &(struct berth_task){ .job = group->parts[i].task.job,
+                                         .group = group->parts[i].task.group,
+                                         .index = group->parts[i].task.index,
+                                         .state = BERTH_TASK_FAILED });
+    if (!group->n_parts)
+        world_end(w, BERTH_JOB, &(struct berth_job){ .id = group->job });
+}
+
+/* What a server does with machines that are ordered, room on them, and what is given up. */
+static inline void world_accept_rest(struct world *w, const struct berth_group *group)
+{
+    if (group->kind == BERTH_GROUP_ORDER)
+        world_order(w, group);
+    if (group->kind == BERTH_GROUP_ORDER || group->kind == BERTH_GROUP_RESERVE)
+        world_reserve(w, group);
+    if (group->kind == BERTH_GROUP_FAIL)
+        world_fail(w, group);
+}
+
 /* Keeps what a group with evictions reserves, and lets go what was used or is released. */
 static inline void world_accept_room(struct world *w, const struct berth_group *group)
 {
@@ -194,7 +260,7 @@ static inline void world_accept(struct world *w, enum berth_task_state state)
         world_accept_room(w, group);
         for (size_t k = 0; k < group->n_parts; k++) {
             const struct berth_part *part = &group->parts[k];
-            if (part->kind == BERTH_PART_RESERVE)
+            if (part->kind == BERTH_PART_RESERVE || group->kind == BERTH_GROUP_FAIL)
                 continue;
             world_tell(w, BERTH_TASK,
                        &(struct berth_task){ .job = part->task.job,
@@ -207,6 +273,7 @@ static inline void world_accept(struct world *w, enum berth_task_state state)
                                                           ? BERTH_TASK_RELEASING
                                                           : state });
         }
+        world_accept_rest(w, group);
         if (group->kind == BERTH_GROUP_MEMO)
             world_tell(w, BERTH_MEMO,
                        &(struct berth_memo){ group->name, group->data, group->size });

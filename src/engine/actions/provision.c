@@ -251,6 +251,17 @@ static enum outcome fall_back(struct way *way, struct statement *stmt, struct ta
     return out == OUT_ROOM ? out : OUT_WAITS; /* for its own pool */
 }
 
+/* Whether its queue may have more: no machine is ordered for what it could not use. */
+static bool queue_lets(struct way *way, const struct task *task)
+{
+    const struct queue *queue = task->group->job->queue;
+    struct why why;
+
+    return way->is_whole || !queue ||
+           (!queue_is_overused(way->s, queue) &&
+            queue_may_allocate(way->s, queue, task->group->kind, &why));
+}
+
 /* Goes a task's whole way; what is done stands in the statement. */
 static enum outcome go(struct way *way, struct statement *stmt, struct task *task)
 {
@@ -259,8 +270,10 @@ static enum outcome go(struct way *way, struct statement *stmt, struct task *tas
     struct wish *wish = wish_of(s, kind);
     enum outcome out = OUT_WAITS;
 
-    if (way->is_whole && on_available(way, stmt, task, kind))
+    if ((way->is_whole || way->is_reserve) && on_available(way, stmt, task, kind))
         return way->is_reserve ? OUT_ROOM : OUT_BOUND;
+    if (!queue_lets(way, task))
+        return OUT_WAITS;
     /* Others like it found nothing, and nothing was added since. */
     if (wish->failed_turn == beam_of(s)->turn && !is_spent(s, task))
         return OUT_WAITS;
@@ -316,25 +329,56 @@ static void use_held(struct session *s, const struct statement *stmt, const stru
             s->log.at[i].reservation = held->by->id;
 }
 
+static void go_alone(struct way *way, struct task *task)
+{
+    struct statement stmt = statement_open(way->s);
+    enum outcome out = go(way, &stmt, task);
+
+    settle(way, &stmt, task, out);
+}
+
+/* Whether the held room is of another pool than the task's own private one. */
+static bool has_left_pool(struct session *s, const struct kind *kind, const struct node *node)
+{
+    return falls_back(s, kind) && !text_eq(node->kept->pool, kind->spec->pool_selector);
+}
+
+/* Whether the machine is there and is too small for what was held on it. */
+static bool came_smaller(const struct session *s, const struct task *task, const struct held *held,
+                         const struct node *node)
+{
+    return held->by->purpose == BERTH_FOR_MACHINE && held->by->n_parts == 1 &&
+           node->kept->state == NODE_READY && !has_future_room(s, task_asks(task), node);
+}
+
 /* A task for which room is held looks for an available node all the same, and else waits on. */
 static void go_held(struct way *way, struct task *task)
 {
-    const struct held *held = beam_held(way->s, task);
-    struct statement stmt = statement_open(way->s);
+    struct session *s = way->s;
+    const struct held *held = beam_held(s, task);
+    const struct node *node = task->node;
+    struct kind *kind = task->group->kind;
+    struct statement stmt = statement_open(s);
+    bool is_bound, is_smaller;
 
-    if (!way->is_whole || !held)
+    if (!held)
         return;
     statement_unpipeline(&stmt, task);
-    if (!on_available(way, &stmt, task, task->group->kind) &&
-        !(falls_back(way->s, task->group->kind) &&
-          on_available(way, &stmt, task,
-                       beam_unselected(way->s, task->group->job, task->group->kind)))) {
+    is_smaller = came_smaller(s, task, held, node);
+    is_bound = on_available(way, &stmt, task, kind);
+    if (!is_bound && has_left_pool(s, kind, node))
+        is_bound = on_available(way, &stmt, task, beam_unselected(s, task->group->job, kind));
+    if (!is_bound && !is_smaller) {
         statement_discard(&stmt);
         return;
     }
-    use_held(way->s, &stmt, held);
-    beam_of(way->s)->turn++; /* its room is free for others */
+    use_held(s, &stmt, held);
+    beam_of(s)->turn++; /* its room is free for others */
     finish(way, &stmt, task->group->job);
+    if (is_bound)
+        return;
+    answer_release(s, held->by->id, "NODE_CHANGED");
+    go_alone(way, task);
 }
 
 /* Whether the quota lets the task in; it is given up otherwise. */
@@ -355,14 +399,6 @@ static bool is_admitted(struct way *way, struct task *task)
     if (tenants_has_quota(way->tenants, task->group->kind->namespace_))
         seat->was_admitted = true;
     return true;
-}
-
-static void go_alone(struct way *way, struct task *task)
-{
-    struct statement stmt = statement_open(way->s);
-    enum outcome out = go(way, &stmt, task);
-
-    settle(way, &stmt, task, out);
 }
 
 /* --- Gangs */
@@ -435,12 +471,21 @@ static void give_up_job(struct way *way, struct job *job, const struct victims *
     statement_commit(&stmt, job);
 }
 
+static bool has_held(struct session *s, const struct victims *tasks)
+{
+    for (size_t i = 0; i < tasks->n; i++)
+        if (beam_held(s, tasks->at[i]))
+            return true;
+    return false;
+}
+
 static void go_gang(struct way *way, struct job *job, const struct victims *tasks)
 {
     struct seat *seat = seat_of(way->s, job);
+    bool binds = way->is_whole || has_held(way->s, tasks);
     enum outcome out;
 
-    if ((way->is_whole && bind_gang(way, job, tasks)) || n_placed(job) >= job->min_available)
+    if ((binds && bind_gang(way, job, tasks)) || n_placed(job) >= job->min_available)
         return;
     out = reserve_gang(way, job, tasks);
     if (out == OUT_ROOM)
@@ -466,7 +511,8 @@ static struct victims waiting(struct way *way, struct job *job)
 
     for (size_t i = 0; i < job->n_tasks; i++) {
         struct task *task = &job->tasks[i];
-        if (task->state == BERTH_TASK_PIPELINED && beam_held(way->s, task))
+        if (task->state == BERTH_TASK_PIPELINED && beam_held(way->s, task) &&
+            task_is_due(way->s, task))
             list.at[list.n++] = task;
         else if (task->state == BERTH_TASK_PENDING && task_is_due(way->s, task) &&
                  is_admitted(way, task))
@@ -587,10 +633,13 @@ static void run(struct session *s, const struct berth_value *arguments)
     struct way way = { .s = s, .is_whole = s->setup->is_beam };
 
     (void)arguments;
-    beam_hold(s);
-    beam_release(s);
-    if (way.is_whole)
+    beam_list_coming(s);
+    if (!way.is_whole && !s->model->shelves[BERTH_POOL].items.n && !beam_of(s)->n_coming)
+        return; /* no machine is on its way, and none can be ordered */
+    if (way.is_whole) {
+        beam_release(s);
         way.tenants = tenants_new(s);
+    }
     visit_all(&way);
     keep_free(s);
     tenants_free(way.tenants);
