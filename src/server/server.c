@@ -11,6 +11,8 @@
 
 #include "base/digest.h"
 #include "base/file.h"
+#include "base/states.h"
+#include "berth/engine.h"
 #include "server/call.h"
 #include "server/first_tokens.h"
 #include "server/inside.h"
@@ -107,6 +109,32 @@ static int open_http(struct server *server, struct err *err)
     return r;
 }
 
+/*
+ * What the engine is configured by. Without actions of its own it places and fills; it may admit
+ * too. The others decide on reservations and orders, which the ledger does not keep yet: an
+ * eviction whose room nobody holds could be in vain.
+ */
+static int choose_engine(const struct berth_config *given, struct berth_config *out,
+                         struct err *err)
+{
+    static const char *const usual[] = { "allocate", "backfill" };
+    static const char *const carried[] = { "enqueue", "allocate", "backfill" };
+
+    *out = given ? *given : (struct berth_config){ 0 };
+    if (!out->has_actions) {
+        out->has_actions = true;
+        out->actions = (struct berth_words){ usual, COUNT_OF(usual) };
+        return 0;
+    }
+    for (size_t i = 0; i < out->actions.n; i++)
+        if (states_find(out->actions.at[i], carried, COUNT_OF(carried)) < 0)
+            return err_set(err, -EINVAL,
+                           "/scheduler/actions/%zu: the server cannot carry out '%s' yet (it can: "
+                           "enqueue, allocate, backfill)",
+                           i, out->actions.at[i]);
+    return 0;
+}
+
 /* The ledger and all that listens to it. */
 static int open_parts(struct server *server, struct err *err)
 {
@@ -121,13 +149,16 @@ static int open_parts(struct server *server, struct err *err)
                                    .beat_ms = options->node_beat_ms,
                                    .bookmark_ms = options->bookmark_ms,
                                    .at_point = options->at_point };
+    struct berth_config engine;
     struct cycle_options cycle = { .clock = server->clock,
-                                   .config = options->engine,
+                                   .config = &engine,
                                    .at_point = options->at_point };
     struct steward_options steward = { .clock = server->clock, .retain_ms = options->retain_ms };
     int r;
 
-    r = ledger_open(&ledger, &server->ledger, err);
+    r = choose_engine(options->engine, &engine, err);
+    if (r == 0)
+        r = ledger_open(&ledger, &server->ledger, err);
     if (r < 0)
         return r;
     ledger_listen(server->ledger, follow_batch, server);

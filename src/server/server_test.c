@@ -1,6 +1,11 @@
 #include "server/serving.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "berth/engine.h"
 
 static const char job[] = "{\"name\":\"a\",\"image\":\"oci:/i\",\"resources\":{\"cpu\":1}}";
 
@@ -18,6 +23,23 @@ TEST(a_server_starts_answers_and_leaves_nothing)
     CHECK_TEXT(serving_get(&s, "state"), "pending");
     serving_stop(&s);
     CHECK_EQ(test_count_fds(), n_fds);
+}
+
+/* Decisions that the ledger cannot keep are not asked for. */
+TEST(actions_that_cannot_be_carried_out_are_refused)
+{
+    static const char *const words[] = { "allocate", "preempt" };
+    const struct berth_config engine = { .has_actions = true, .actions = { words, 2 } };
+    const struct server_options options = {
+        .listen = "127.0.0.1:0", .data = "/tmp/berth-refused", .store = "memory:", .engine = &engine
+    };
+    struct server *server = NULL;
+    struct err err = { 0 };
+
+    CHECK_EQ(server_open(&options, &server, &err), -EINVAL);
+    CHECK(strstr(err.text, "/scheduler/actions/1") && strstr(err.text, "preempt"));
+    err = (struct err){ 0 };
+    CHECK_OK(file_remove_tree(AT_FDCWD, "/tmp/berth-refused", &err), &err);
 }
 
 TEST(a_ledger_on_disk_is_there_again)
@@ -41,6 +63,9 @@ TEST(a_ledger_on_disk_is_there_again)
     /* The ledger knows an admin, so that no other token is made: it has no file here. */
     serving_restart(&again, (struct server_options){ .store = store });
     show = text_format("GET /v1/jobs/%s", id);
+    /* 503 until the tokens are read. */
+    while (serving_ask_as(&again, token, show, "", NULL) == 503)
+        ;
     SERVING_EXPECT_AS(&again, token, 200, show, "", NULL);
     CHECK_TEXT(serving_get(&again, "name"), "a");
     SERVING_EXPECT_AS(&again, NULL, 200, "GET /v1/version", "", NULL);
