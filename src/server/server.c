@@ -149,14 +149,13 @@ static int open_parts(struct server *server, struct err *err)
                                    .beat_ms = options->node_beat_ms,
                                    .bookmark_ms = options->bookmark_ms,
                                    .at_point = options->at_point };
-    struct berth_config engine;
     struct cycle_options cycle = { .clock = server->clock,
-                                   .config = &engine,
+                                   .config = &server->engine,
                                    .at_point = options->at_point };
     struct steward_options steward = { .clock = server->clock, .retain_ms = options->retain_ms };
     int r;
 
-    r = choose_engine(options->engine, &engine, err);
+    r = choose_engine(options->engine, &server->engine, err);
     if (r == 0)
         r = ledger_open(&ledger, &server->ledger, err);
     if (r < 0)

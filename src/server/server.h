@@ -25,7 +25,7 @@ struct server_options {
     const char *data;          /* folder: tokens, the ledger's file; made if it is not there */
     const char *store;         /* NULL: sqlite:DATA/ledger.db */
     const char *token_file;    /* of the first admin's token; NULL: DATA/token */
-    const struct berth_config *engine;  /* NULL: profile berth; borrowed for server_open */
+    const struct berth_config *engine;  /* NULL: profile berth; borrowed until server_close */
     int64_t token_lifetime_ms;          /* of tokens made without one; 0: for ever */
     int64_t node_ttl_ms, node_beat_ms;  /* told to agents; 0: 30 s, 10 s */
     int64_t retain_ms;                  /* how long ended jobs are kept; 0: 7 d */
