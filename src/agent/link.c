@@ -399,6 +399,7 @@ static bool is_fatal(struct agent *agent, const struct client_answer *answer)
     agent->result = err_set(&agent->why, status == 401 || status == 403 ? -EACCES : -EINVAL,
                             "%s does not register this node: %s", client_address(agent->client),
                             problem.detail);
+    runtime_leave(agent->runtime); /* the groups that are empty */
     loop_stop(agent->loop);
     return true;
 }

@@ -56,6 +56,7 @@ const struct verb verb_sim_show = {
     .run = run_show,
     .help = "Show a scenario document and what comes of it",
     .usage = "FILE",
-    .examples = { "sim show gang.json", "sim show tests/scenario/gang.json" },
+    .examples = { "sim show gang.json",
+                  "sim show tests/scenario/batch/allocate/two-tasks-one-node.json" },
     .grammar = &show_grammar,
 };

@@ -174,16 +174,14 @@ static int read_object(struct making *making, struct problem *problem)
 /* What stands behind "--": of a script its arguments, else the command. */
 static void take_command(const struct args *args, struct making *making)
 {
-    json_t *was = json_object_get(making->object, "args");
+    char *const *words = (char *const *)args->command.at;
 
     if (!args->command.n)
         return;
-    if (!making->is_script) {
-        flags_set_command(&making->words, (char *const *)args->command.at, args->command.n);
-        return;
-    }
-    for (size_t i = 0; i < args->command.n; i++)
-        json_array_append_new(was, json_string(args->command.at[i]));
+    if (making->is_script)
+        flags_set_args(&making->words, words, args->command.n);
+    else
+        flags_set_command(&making->words, words, args->command.n);
 }
 
 /* ---- what neither file nor flags say ---- */

@@ -217,8 +217,9 @@ static void apply_attempt(struct fleet *fleet, const struct batch_event *event,
         attempt = make_attempt(fleet, row, job, name);
     attempt->state = (enum attempt_state)row->state;
     attempt->is_stop_wanted = row->is_stop_wanted != 0 || row->state == ATTEMPT_STOPPING;
-    /* A stronger cause is told again. */
-    if (attempt->is_stop_wanted && attempt->cause != (enum cause)row->cause)
+    /* A stronger cause is told again, and so is a shorter grace. */
+    if (attempt->is_stop_wanted &&
+        (attempt->cause != (enum cause)row->cause || row->grace_ms < attempt->grace_ms))
         attempt->told_stop = false;
     attempt->cause = (enum cause)row->cause;
     attempt->grace_ms = row->grace_ms;

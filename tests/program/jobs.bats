@@ -67,6 +67,13 @@ S
     [[ $output == *"shard 1 of 2"* ]]
 }
 
+@test "words behind -- are a script's arguments" {
+    printf '#!/bin/sh\n#BERTH --runtime process\necho "$#: $1, $2"\n' >"$BATS_TEST_TMPDIR/args.sh"
+    run --separate-stderr "$BERTH" run --quiet "$BATS_TEST_TMPDIR/args.sh" -- one 'two three'
+    [ "$status" -eq 0 ]
+    [ "$output" = "2: one, two three" ]
+}
+
 @test "the same key gives the same job; another body is refused" {
     file=$(process_job keyed 1 /bin/true)
     a=$("$BERTH" submit -o id "$file" --key k-1)

@@ -92,6 +92,14 @@ teardown_file() {
     until_true 20 job_is "$id" cancelled
 }
 
+@test "a second cancel with a shorter grace ends it sooner" {
+    id=$("$BERTH" submit -o id --image "$(rootdir)" --grace 10m -- sh -c 'trap "" TERM; echo ready; while :; do sleep 1; done')
+    until_true 20 sh -c "'$BERTH' logs $id | grep -q ready"
+    "$BERTH" cancel "$id"
+    "$BERTH" cancel "$id" --grace 1s
+    until_true 30 job_is "$id" cancelled
+}
+
 @test "what is written after TERM is in the log" {
     id=$("$BERTH" submit -o id --image "$(rootdir)" --grace 20s -- sh -c 'trap "echo last words; exit 0" TERM; echo ready; while :; do sleep 0.1; done')
     until_true 20 sh -c "'$BERTH' logs $id | grep -q ready"
