@@ -158,7 +158,11 @@ static void column_task_info(const json_t *item, const struct output *output, st
             output_text(item, "notBefore", out);
         }
     } else {
+        const char *message = json_string_value(json_object_get(item, "message"));
+
         job_add_end(item, out);
+        if (message)
+            str_addf(out, "%s%s", out->len ? "  " : "", message);
     }
     (void)output;
 }
