@@ -4,6 +4,8 @@
  * The agent sends a piece when the last one was passed on, and a piece is passed on when the
  * reader's socket is empty again: nothing piles up here.
  */
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/name.h"
@@ -69,11 +71,19 @@ static void on_drained(struct http_request *request, void *arg)
     nodes_log_drained(logs->log);
 }
 
-/* False: the reader is gone, and the call is over. */
-static bool begin_stream(struct logs *logs)
+/*
+ * Begins the answer; its head says which byte of the log comes first, so that a reader learns what
+ * is gone. (Of a tail nobody knows yet.) False: the reader is gone, and the call is over.
+ */
+static bool begin_stream(struct logs *logs, uint64_t at)
 {
+    char offset[24];
+
     if (logs->request)
         return true;
+    snprintf(offset, sizeof(offset), "%" PRIu64, at);
+    if (!logs->lines.tail)
+        http_set_header(logs->call->request, "Berth-Log-Offset", offset);
     http_set_header(logs->call->request, "Berth-Attempt", logs->attempt);
     logs->request = call_stream(logs->call, 200, "text/plain; charset=utf-8");
     http_on_close(logs->request, on_close, logs);
@@ -89,7 +99,7 @@ static void log_came(uint64_t at, const void *bytes, size_t n, void *arg)
     CLEANUP(str_fini) struct str out = { 0 };
     struct logs *logs = arg;
 
-    if (!begin_stream(logs))
+    if (!begin_stream(logs, at))
         return;
     logs->end = at + n;
     log_lines_take(&logs->lines, bytes, n, &out);
@@ -124,7 +134,7 @@ static void log_ended(enum nodes_log_end how, void *arg)
         return;
     }
     if (how == NODES_LOG_END) {
-        if (!begin_stream(logs))
+        if (!begin_stream(logs, logs->at))
             return;
         log_lines_flush(&logs->lines, &out);
         http_stream_write(logs->request, str_text(&out), out.len);

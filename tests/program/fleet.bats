@@ -187,7 +187,10 @@ Y
     start_server
     until_true 30 grep -qiE 'orphan|another (life|incarnation)' "$BATS_TEST_TMPDIR/one.log"
     pgrep -f '^sleep 3333'
+    # What it keeps is its own to clean when it ends by itself.
     pkill -KILL -f '^sleep 3333'
+    group=one-$(printf %s "$BATS_TEST_TMPDIR/one" | sha256sum | head -c 8)
+    until_true 20 sh -c "! ls -d /sys/fs/cgroup/*/berth/$group/j-*"
 }
 
 @test "clocks that differ between server and agent do not matter" {

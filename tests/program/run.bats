@@ -64,11 +64,19 @@ teardown_file() {
 
 @test "10 MB of binary without a newline come out byte for byte" {
     head -c 10000000 /dev/urandom | tr '\n' 'x' >"$BATS_FILE_TMPDIR/blob"
-    mkdir -p "${BATS_FILE_TMPDIR}/root/data"
     rootdir >/dev/null
     cp "$BATS_FILE_TMPDIR/blob" "$BATS_FILE_TMPDIR/root/blob"
     "$BERTH" run --quiet --image "$(rootdir)" -- cat /blob >"$BATS_FILE_TMPDIR/copy"
     cmp "$BATS_FILE_TMPDIR/blob" "$BATS_FILE_TMPDIR/copy"
+}
+
+@test "of a log that outgrew its room, what is gone is said" {
+    id=$("$BERTH" submit -o id --image "$(rootdir)" -- sh -c 'yes | head -c 4m')
+    "$BERTH" wait "$id" --timeout 120s
+    run --separate-stderr sh -c "'$BERTH' logs $id | wc -c"
+    [ "$output" -gt 0 ]
+    [ "$output" -lt 4194304 ]
+    [[ $stderr == *"bytes of the log are gone"* ]]
 }
 
 @test "out of memory is told apart" {
