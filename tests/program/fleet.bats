@@ -166,6 +166,9 @@ Y
     until_true 20 sh -c "'$BERTH' job show $id -o json | grep -q NODE_LOST || curl -s -H \"Authorization: Bearer \$(cat $DATA/token)\" $BERTH_ADDR/v1/jobs/$id/attempts | grep -q NODE_LOST"
     "$BERTH" cancel "$id"
     until_true 20 job_is "$id" cancelled
+    # A real start would have taken the groups with it.
+    find /sys/fs/cgroup -depth -type d -path "*/berth/one-$(printf %s "$BATS_TEST_TMPDIR/one" | sha256sum | head -c 8)/*" \
+        -exec rmdir {} +
 }
 
 @test "an agent that knows another life of the ledger keeps its containers and says so" {
