@@ -71,8 +71,14 @@ static const struct berth_value volcano_policy = { OBJECT(
     REAL("memoryHeadroom", 1), FLAG("failover", true),
     { .key = "aging", OBJECT(TEXT("step", "0s"), WHOLE("max", 0)) }) };
 
+/* Resources, what goes by the node's class, least requested: no more. */
+static const struct berth_value bench_order = { OBJECT(
+    WHOLE("leastrequested.weight", 1), WHOLE("nodeaffinity.weight", 0),
+    WHOLE("podaffinity.weight", 0), WHOLE("balancedresource.weight", 0),
+    WHOLE("tainttoleration.weight", 0), WHOLE("imagelocality.weight", 0),
+    WHOLE("podtopologyspread.weight", 0)) };
 static const struct berth_tier bench_tiers[] = {
-    TIER({ .name = "predicates" }, { .name = "nodeorder" }),
+    TIER({ .name = "predicates" }, { .name = "nodeorder", .arguments = &bench_order }),
 };
 
 static const struct berth_tier beam_tiers[] = {

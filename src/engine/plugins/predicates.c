@@ -265,6 +265,13 @@ static bool claims_hold(struct session *s, const struct plugin_use *use, const s
     return met == 0 && !claims.has_unknown; /* each claim is of a class that the node has */
 }
 
+static bool minds(struct session *s, struct plugin_use *use, const struct kind *kind)
+{
+    (void)use;
+    return names_node(kind->spec->affinity) || has_company(s, kind) || kind->spec->n_host_ports ||
+           kind->spec->claims.n;
+}
+
 static enum wait_code predicate(struct session *s, struct plugin_use *use, const struct kind *kind,
                                 const struct node *node)
 {
@@ -289,4 +296,5 @@ const struct plugin plugin_predicates = {
     .is_local = is_local,
     .predicate_fixed = predicate_fixed,
     .predicate = predicate,
+    .minds = minds,
 };
