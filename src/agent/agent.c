@@ -202,9 +202,9 @@ static int open_parts(struct agent *agent, const struct agent_options *options, 
     if (r == 0)
         r = loop_open(&agent->loop, err);
     if (r == 0)
-        r = pool_open(MAKERS, &agent->makers, err);
+        r = pool_open("makers", MAKERS, &agent->makers, err);
     if (r == 0)
-        r = pool_open(HELPERS, &agent->helpers, err);
+        r = pool_open("helpers", HELPERS, &agent->helpers, err);
     if (r == 0)
         r = client_open(options->settings, agent->loop, &agent->client, err);
     if (r == 0)
