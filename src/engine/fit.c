@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "engine/room.h"
 #include "engine/serverless.h"
 
 enum { SAMPLE_LEAST_NODES = 100, SAMPLE_LEAST_PERCENT = 5, MOST_FIT_BYTES = 256 << 20 };
@@ -126,19 +127,15 @@ static fail_t room_of(const struct session *s, const struct kind *kind, const st
                       enum room *room)
 {
     bool outside = s->setup->shard_mode == BERTH_SHARD_SOFT && !node->in_shard;
-    bool idle = true;
+    bool idle;
+    fail_t fail;
 
     if (s->setup->is_beam)
         return serverless_room(s, kind, node, room);
-    for (size_t i = 0; i < kind->asks.n; i++) {
-        const struct ask *ask = &kind->asks.at[i];
-        const struct column *c = &s->model->columns[ask->dim];
-        if (ask->value > column_future(c, node->at)) {
-            *room = ROOM_NONE;
-            return FAIL_DIM + ask->dim;
-        }
-        idle = idle && ask->value <= column_idle(c, node->at);
-    }
+    *room = ROOM_NONE;
+    fail = room_fail(s->model, kind, node, &idle);
+    if (fail != FAIL_NONE)
+        return fail;
     *room = idle ? (outside ? ROOM_IDLE_OUTSIDE : ROOM_IDLE)
                  : (outside ? ROOM_FUTURE_OUTSIDE : ROOM_FUTURE);
     return FAIL_NONE;

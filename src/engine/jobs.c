@@ -76,15 +76,18 @@ static void count_state(struct model *model, struct task *task, enum berth_task_
 void task_count(struct model *model, const struct task *task, int sign)
 {
     const struct asks *asks = task_asks(task);
-    const struct node *node = task->node;
+    struct node *node = task->node;
 
     for (size_t i = 0; i < asks->n; i++) {
         struct column *c = &model->columns[asks->at[i].dim];
         int64_t value = sign * asks->at[i].value;
-        if (task->state == BERTH_TASK_PIPELINED)
+        if (task->state == BERTH_TASK_PIPELINED) {
             c->pipelined[node->at] = wrap_add(c->pipelined[node->at], value);
-        else
+        } else {
+            node->n_over -= column_idle(c, node->at) < 0;
             c->used[node->at] = wrap_add(c->used[node->at], value);
+            node->n_over += column_idle(c, node->at) < 0;
+        }
         if (task->state == BERTH_TASK_RELEASING)
             c->releasing[node->at] = wrap_add(c->releasing[node->at], value);
     }

@@ -205,7 +205,7 @@ static void node_leave(struct model *model, struct node *node)
     model_turn(model);
 }
 
-static void node_offer(struct model *model, const struct node *node)
+static void node_offer(struct model *model, struct node *node)
 {
     const struct berth_amounts *offers = &node->kept->offers;
 
@@ -215,6 +215,14 @@ static void node_offer(struct model *model, const struct node *node)
         model->columns[i].offers[node->at] = i == DIM_PODS ? UNLIMITED : 0;
     for (size_t i = 0; i < offers->n; i++)
         model->columns[dim_find(model, offers->at[i].name)].offers[node->at] = offers->at[i].value;
+    node_weigh(model, node);
+}
+
+void node_weigh(const struct model *model, struct node *node)
+{
+    node->n_over = 0;
+    for (size_t i = 0; i < model->dims.n; i++)
+        node->n_over += column_idle(&model->columns[i], node->at) < 0;
 }
 
 void node_put(struct model *model, const char *id, struct berth_node *kept)

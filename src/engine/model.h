@@ -71,6 +71,7 @@ struct node {
     const struct berth_measure *measure;
     bool in_shard;
     uint32_t n_refs;                /* reservations' parts */
+    uint32_t n_over;                /* dimensions of which more is used than it offers */
     uint32_t n_no_cpu, n_no_memory; /* of its tasks, those that ask for none */
     uint8_t silent;                 /* heard of too long ago: SILENT_... bits, see serverless.h */
 };
@@ -274,6 +275,8 @@ void task_place(struct model *model, struct task *task, enum berth_task_state st
 
 /** Adds what a task takes to its (known) node's columns, `sign` times. */
 void task_count(struct model *model, const struct task *task, int sign);
+/** Counts anew in how many dimensions a known node is over its size. */
+void node_weigh(const struct model *model, struct node *node);
 /** Notes that a node's amounts changed. */
 void node_touch(struct model *model, const struct node *node);
 /** Notes a change that no touch tells of. */

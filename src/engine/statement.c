@@ -2,6 +2,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "engine/room.h"
 #include "engine/session.h"
 
 static void tell(struct session *s, enum hooked_what what, const struct task *task)
@@ -169,16 +170,11 @@ struct saved statement_save(const struct statement *stmt)
 /* Whether the node still has room for what is promised or given now. */
 static bool still_fits(const struct session *s, const struct op *op)
 {
-    const struct asks *asks = task_asks(op->task);
+    bool idle;
 
-    for (size_t i = 0; i < asks->n; i++) {
-        const struct column *c = &s->model->columns[asks->at[i].dim];
-        if (op->node->at == NOWHERE || asks->at[i].value > column_future(c, op->node->at))
-            return false;
-        if (op->kind == OP_ALLOCATE && asks->at[i].value > column_idle(c, op->node->at))
-            return false;
-    }
-    return true;
+    return op->node->at != NOWHERE &&
+           room_fail(s->model, op->task->group->kind, op->node, &idle) == FAIL_NONE &&
+           (idle || op->kind != OP_ALLOCATE);
 }
 
 bool statement_recover(struct statement *stmt, const struct saved *saved)
