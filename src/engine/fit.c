@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "engine/room.h"
+#include "engine/devices.h"
 #include "engine/serverless.h"
 
 enum { SAMPLE_LEAST_NODES = 100, SAMPLE_LEAST_PERCENT = 5, MOST_FIT_BYTES = 256 << 20 };
@@ -104,7 +104,7 @@ enum wait_code fit_coming(struct session *s, const struct kind *kind, const stru
         return code;
     HOOKS (use, s, HOOKED_PREDICATE)
         code = first_of(code, use->plugin->predicate(s, use, kind, node));
-    return code;
+    return kind->wants_devices ? first_of(code, devices_suit(s, kind, node)) : code;
 }
 
 enum wait_code fit_predicate(struct session *s, const struct kind *kind, const struct node *node)
@@ -165,7 +165,7 @@ static uint32_t rank_of(struct session *s, const struct kind *kind, const struct
 
     HOOKS (use, s, HOOKED_RANK)
         rank += use->plugin->rank(s, use, kind, node);
-    return rank;
+    return kind->wants_devices ? rank + devices_rank(s, kind, node) : rank;
 }
 
 static int64_t free_of(const struct model *model, uint32_t dim, uint32_t at)

@@ -1,6 +1,8 @@
 /* Room: see room.h. */
 #include "engine/room.h"
 
+#include "engine/devices.h"
+
 static fail_t fails_size(const struct model *model, const struct node *node, bool *idle)
 {
     for (uint32_t d = 0; d < model->dims.n; d++) {
@@ -17,8 +19,9 @@ static fail_t fails_size(const struct model *model, const struct node *node, boo
 fail_t room_odd(const struct model *model, const struct kind *kind, const struct node *node,
                 bool *idle)
 {
-    (void)kind;
-    return node->n_over ? fails_size(model, node, idle) : FAIL_NONE;
+    fail_t fail = node->n_over ? fails_size(model, node, idle) : FAIL_NONE;
+
+    return fail != FAIL_NONE ? fail : devices_room(model, kind, node, idle);
 }
 
 fail_t room_fail(const struct model *model, const struct kind *kind, const struct node *node,

@@ -8,7 +8,7 @@
 
 /**
  * What a node that has the amounts fails for, FAIL_NONE if it will do: a node that shrank below
- * what it holds takes nothing until it fits again.
+ * what it holds takes nothing until it fits again, and single devices and cores must be free.
  *
  * @idle    made false where the node will do only once what is being freed is free
  */
@@ -18,8 +18,7 @@ fail_t room_odd(const struct model *model, const struct kind *kind, const struct
 /** Whether there is anything to ask beside the amounts. */
 static inline bool node_is_odd(const struct kind *kind, const struct node *node)
 {
-    (void)kind;
-    return node->n_over;
+    return node->n_over || (kind->wants_devices && (node->devices.n || kind->spec->whole_cores));
 }
 
 /**
