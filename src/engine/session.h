@@ -63,6 +63,7 @@ struct seat {
 struct queue_seat {
     struct pq *jobs; /* of the action that runs */
     bool is_listed;
+    bool has_head; /* one of its jobs has room kept: see protect.h */
 };
 
 struct session {
@@ -89,6 +90,7 @@ struct session {
     struct beam *beam; /* see beam.h; NULL until it is used */
     struct kind *as;   /* whom fit searches for, if not the task's own class; NULL mostly */
     struct topology *topology;
+    struct protect *protect; /* NULL until a job has room kept */
 };
 
 struct statement {
