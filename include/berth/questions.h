@@ -173,10 +173,20 @@ MUST_CHECK int berth_engine_queue(struct berth_engine *engine, const struct bert
 MUST_CHECK int berth_engine_job_phase(struct berth_engine *engine, const struct berth_cycle_in *in,
                                       const char *job, enum berth_phase *out, struct err *err);
 
+/* How much of a device is held. */
+struct berth_device_use {
+    const char *class_name, *uuid;
+    uint32_t index;
+    int64_t used; /* thousandths */
+    bool is_off;  /* not given out */
+};
+
 /* A node's arithmetic. */
 struct berth_node_view {
     struct berth_amounts offers, used, free, reserved;
     struct berth_numbers cores_held;
+    const struct berth_device_use *devices; /* by class, index, uuid */
+    size_t n_devices;
     uint32_t n_tasks;
 };
 MUST_CHECK int berth_engine_node(struct berth_engine *engine, const char *node, struct arena *arena,

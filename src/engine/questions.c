@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "engine/devices.h"
 #include "engine/engine.h"
 #include "engine/explain.h"
 #include "engine/fit.h"
@@ -217,5 +218,6 @@ int berth_engine_node(struct berth_engine *engine, const char *id, struct arena 
         .reserved = sums_show(model, arena, sums[3], model->dims.n),
         .n_tasks = (uint32_t)node->tasks.n,
     };
+    devices_show(node, arena, out);
     return 0;
 }

@@ -8,6 +8,7 @@
 
 #include "base/str.h"
 #include "engine/detail.h"
+#include "engine/devices.h"
 #include "engine/fit.h"
 #include "engine/session.h"
 
@@ -103,7 +104,7 @@ static void explain_dim(struct session *s, struct kind *kind, uint32_t dim,
     const struct node *best = NULL;
 
     reason->resource = dim_name(s, dim);
-    reason->asked = asks_of(&kind->asks, dim);
+    reason->asked = asks_of(kind_charge(s->model, kind), dim);
     reason->limit = largest(s->model, dim);
     for (uint32_t i = 0; i < s->model->nodes.n; i++)
         if ((!best || column_idle(c, i) > column_idle(c, best->at)) &&
@@ -172,6 +173,9 @@ static void choose_code(struct session *s, struct kind *kind, const struct fit_c
         explain_dim(s, kind, dim, reason);
     } else {
         reason->code = most_nodes(counts);
+        dim = reason->code == WAIT_FRAGMENTED ? kind_device_dim(s->model, kind) : NOWHERE;
+        if (dim != NOWHERE)
+            explain_dim(s, kind, dim, reason);
         explain_words(s, kind, reason);
     }
 }
