@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "engine/devices.h"
 #include "engine/kept.h"
 #include "engine/serverless.h"
 #include "engine/sheet.h"
@@ -95,7 +96,7 @@ enum wait_code fit_coming(struct session *s, const struct kind *kind, const stru
         return code;
     HOOKS (use, s, HOOKED_PREDICATE)
         code = first_of(code, use->plugin->predicate(s, use, kind, node));
-    return code;
+    return kind->wants_devices ? first_of(code, devices_suit(s, kind, node)) : code;
 }
 
 enum wait_code fit_predicate(struct session *s, const struct kind *kind, const struct node *node)
@@ -118,19 +119,15 @@ static fail_t room_of(const struct session *s, const struct kind *kind, const st
                       enum room *room)
 {
     bool outside = s->setup->shard_mode == BERTH_SHARD_SOFT && !node->in_shard;
-    bool idle = true;
+    bool idle;
+    fail_t fail;
 
     if (s->setup->is_beam)
         return serverless_room(s, kind, node, room);
-    for (size_t i = 0; i < kind->asks.n; i++) {
-        const struct ask *ask = &kind->asks.at[i];
-        const struct column *c = &s->model->columns[ask->dim];
-        if (ask->value > column_future(c, node->at)) {
-            *room = ROOM_NONE;
-            return FAIL_DIM + ask->dim;
-        }
-        idle = idle && ask->value <= column_idle(c, node->at);
-    }
+    *room = ROOM_NONE;
+    fail = room_fail(s->model, kind, node, &idle);
+    if (fail != FAIL_NONE)
+        return fail;
     *room = idle ? (outside ? ROOM_IDLE_OUTSIDE : ROOM_IDLE)
                  : (outside ? ROOM_FUTURE_OUTSIDE : ROOM_FUTURE);
     return FAIL_NONE;
@@ -154,13 +151,18 @@ static double local_score(struct session *s, const struct kind *kind, const stru
     return score;
 }
 
-static uint32_t rank_of(struct session *s, const struct kind *kind, const struct node *node)
+bool fit_has_ranks(const struct session *s, const struct kind *kind)
+{
+    return s->setup->hooked[HOOKED_RANK].n || kind->wants_devices;
+}
+
+uint32_t fit_rank(struct session *s, const struct kind *kind, const struct node *node)
 {
     uint32_t rank = 0;
 
     HOOKS (use, s, HOOKED_RANK)
         rank += use->plugin->rank(s, use, kind, node);
-    return rank;
+    return kind->wants_devices ? rank + devices_rank(s, kind, node) : rank;
 }
 
 static int64_t free_of(const struct model *model, uint32_t dim, uint32_t at)
@@ -286,7 +288,7 @@ bool fit_best_of(struct session *s, const struct task *task, struct node *const 
         else if (fail != FAIL_NONE)
             continue;
         gather_add(&g, nodes[i], with_room ? room : ROOM_IDLE,
-                   rank_of(s, kind_for(s, task), nodes[i]));
+                   fit_rank(s, kind_for(s, task), nodes[i]));
     }
     if (!g.n)
         return false;
@@ -325,7 +327,7 @@ static bool visit_some(struct session *s, const struct task *task, size_t want, 
             break;
         }
         found++;
-        gather_add(&g, node, room, rank_of(s, kind_for(s, task), node));
+        gather_add(&g, node, room, fit_rank(s, kind_for(s, task), node));
     }
     *visited = i;
     if (!g.n)

@@ -66,6 +66,9 @@ struct fit_counts {
 };
 void fit_count(struct session *s, struct kind *kind, struct arena *arena, struct fit_counts *out);
 
+/** Nodes of a lower rank come first, whatever their score; without ranks it is 0 on all. */
+bool fit_has_ranks(const struct session *s, const struct kind *kind);
+uint32_t fit_rank(struct session *s, const struct kind *kind, const struct node *node);
 /** What decides among nodes of equal scores: the smaller goes first, then the lesser id. */
 int64_t fit_tie(const struct session *s, const struct task *task, const struct kind *kind,
                 const struct node *node);

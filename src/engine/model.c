@@ -7,13 +7,14 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "engine/devices.h"
 #include "engine/shape.h"
 
 enum { LONGEST_LOG = 1 << 20 };
 
 void model_init(struct model *model)
 {
-    *model = (struct model){ .epoch = 1, .memory_milli = 1000 };
+    *model = (struct model){ .epoch = 1, .device_turn = 1, .memory_milli = 1000 };
     dim_of(model, "pods");
     dim_of(model, "cpu");
     dim_of(model, "memory");
@@ -23,6 +24,8 @@ static void node_free(struct node *node)
 {
     free((void *)node->kept);
     free(node->id);
+    free(node->cores);
+    VEC_FINI(&node->devices);
     VEC_FINI(&node->tasks);
     free(node);
 }
@@ -79,6 +82,7 @@ void model_fini(struct model *model)
     free(model->rows.alike);
     free(model->rows.name);
     free(model->rows.takes_work);
+    free(model->rows.is_over);
     for (size_t i = 0; i < COUNT_OF(model->gauges); i++) {
         free(model->gauges[i].offers);
         free(model->gauges[i].said);
@@ -93,6 +97,7 @@ void model_fini(struct model *model)
     VEC_FINI(&model->queues);
     VEC_FINI(&model->alikes);
     VEC_FINI(&model->touched);
+    VEC_FINI(&model->gpu_models);
 }
 
 void model_turn(struct model *model)
@@ -140,7 +145,7 @@ struct node *node_ref(struct model *model, const char *id)
 
 void node_tidy(struct model *model, struct node *node)
 {
-    if (node->kept || node->tasks.n || node->n_refs)
+    if (node->kept || node->tasks.n || node->devices.n || node->n_refs)
         return;
     map_remove(&model->node_map, node->id);
     node_free(node);
@@ -173,6 +178,7 @@ static void shift_columns(struct model *model, size_t at, size_t n, int by)
     shift(rows->alike, sizeof(uint32_t), at, n, by);
     shift(rows->name, sizeof(uint32_t), at, n, by);
     shift(rows->takes_work, sizeof(uint8_t), at, n, by);
+    shift(rows->is_over, sizeof(uint8_t), at, n, by);
     for (size_t i = DIM_CPU; i < COUNT_OF(model->gauges); i++) {
         shift(model->gauges[i].offers, sizeof(double), at, n, by);
         shift(model->gauges[i].said, sizeof(double), at, n, by);
@@ -197,6 +203,7 @@ static void grow_columns(struct model *model)
     rows->alike = mem_resize(rows->alike, cap + 1, sizeof(uint32_t));
     rows->name = mem_resize(rows->name, cap + 1, sizeof(uint32_t));
     rows->takes_work = mem_resize(rows->takes_work, cap + 1, sizeof(uint8_t));
+    rows->is_over = mem_resize(rows->is_over, cap + 1, sizeof(uint8_t));
     for (size_t i = DIM_CPU; i < COUNT_OF(model->gauges); i++) {
         struct gauge *g = &model->gauges[i];
         g->offers = mem_resize(g->offers, cap + 1, sizeof(double));
@@ -253,7 +260,7 @@ static void node_leave(struct model *model, struct node *node)
     model_turn(model);
 }
 
-static void node_offer(struct model *model, const struct node *node)
+void node_offer(struct model *model, struct node *node)
 {
     const struct berth_amounts *offers = &node->kept->offers;
 
@@ -268,6 +275,16 @@ static void node_offer(struct model *model, const struct node *node)
     for (size_t i = 0; i < model->dims.n; i++)
         column_renew(model, (uint32_t)i, node->at);
     model->n_lacking += is_lacking(model, node->at);
+    devices_offer(model, node);
+    node_weigh(model, node);
+}
+
+void node_weigh(struct model *model, struct node *node)
+{
+    node->n_over = 0;
+    for (size_t i = 0; i < model->dims.n; i++)
+        node->n_over += column_idle(&model->columns[i], node->at) < 0;
+    model->rows.is_over[node->at] = node->n_over > 0;
 }
 
 static uint32_t n_soft_taints(const struct berth_node *kept)
@@ -288,6 +305,7 @@ void node_put(struct model *model, const char *id, struct berth_node *kept)
     if (!node)
         return;
     old = node->kept;
+    holds_drop(node);
     model->n_soft_taints += n_soft_taints(kept) - n_soft_taints(old);
     if (old && (!kept || old->seq != kept->seq))
         node_leave(model, node);
@@ -303,6 +321,7 @@ void node_put(struct model *model, const char *id, struct berth_node *kept)
             node->alike = alike;
             model->alikes.at[alike]->n++;
         }
+        holds_join(model, node);
         model->rows.alike[node->at] = node->alike;
         model->rows.takes_work[node->at] = node_takes_work(kept->state);
         node_touch(model, node);

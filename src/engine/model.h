@@ -16,6 +16,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "berth/engine.h"
+#include "engine/models.h"
 #include "engine/wide.h"
 
 struct kept;
@@ -54,6 +55,7 @@ struct column {
 struct rows {
     uint32_t *alike, *name; /* as node->alike, node->name_at */
     uint8_t *takes_work;    /* by its state */
+    uint8_t *is_over;       /* more is used than it offers: node->n_over */
 };
 
 /*
@@ -78,6 +80,31 @@ struct shelf {
     bool sorted;
 };
 
+/* A device of a node; amounts in thousandths, as in a column. */
+struct device {
+    const struct berth_device *kept; /* the shelf's */
+    uint32_t dim;                    /* its class */
+    uint32_t model;                  /* its place in model->gpu_models; NOWHERE: it says none */
+    int64_t used, releasing, pipelined;
+};
+
+/* How many tasks hold a core whole. */
+struct core_use {
+    uint16_t used, releasing, pipelined;
+};
+
+/* What of a node's devices and cores a task holds. */
+struct hold_share {
+    uint32_t at; /* its place in node->devices */
+    int64_t milli;
+};
+struct hold {
+    struct hold_share *shares;
+    uint32_t *cores; /* their places in the node's list */
+    size_t n_shares, n_cores;
+    struct asks asks; /* all that the task takes; none: what its class asks for */
+};
+
 struct node {
     char *id;
     const struct berth_node *kept; /* NULL: only referred to */
@@ -87,8 +114,12 @@ struct node {
     VEC_OF(struct task *) tasks;   /* that hold room, or are promised it; in no order */
     const struct berth_measure *measure;
     bool in_shard;
-    uint32_t n_refs; /* reservations' parts */
-    uint8_t silent;  /* heard of too long ago: SILENT_... bits, see serverless.h */
+    uint32_t n_refs;                /* reservations' parts */
+    uint32_t n_over;                /* dimensions of which more is used than it offers */
+    VEC_OF(struct device) devices;  /* by class, index, uuid */
+    uint32_t n_off;                 /* devices that are not given out */
+    struct core_use *cores;         /* of kept->cores; NULL: nobody holds one */
+    uint8_t silent;                 /* heard of too long ago: SILENT_... bits, see serverless.h */
 };
 
 struct queue {
@@ -107,6 +138,7 @@ struct task_extra {
     struct berth_task *kept; /* as it was given: holds, shares, cores */
     struct asks holds;       /* what it holds, where that is not what its group asks */
     bool has_holds;
+    struct hold hold; /* the told devices and cores that the node has */
 };
 
 /* A row. Pending without `is_told` is what its group implies. */
@@ -122,6 +154,7 @@ struct task {
     uint64_t version;
     int64_t started_at_ms, checkpoint_at_ms, limit_at_ms, not_before_ms;
     struct task_extra *extra; /* NULL mostly */
+    const struct hold *hold;  /* devices and cores; NULL: none by name */
 };
 
 struct group {
@@ -164,7 +197,8 @@ struct kind {
     struct asks requires_; /* what the node must have in all */
     bool best_effort;      /* asks for nothing */
     bool no_cpu, no_memory;
-    uint8_t *verdicts; /* by node class: what the fixed checks say, see fit.c */
+    bool wants_devices; /* asks for more than pods, cpu and memory, or for whole cores */
+    uint8_t *verdicts;  /* by node class: what the fixed checks say, see fit.c */
     size_t n_verdicts;
     uint64_t verdicts_epoch;
     struct kept *kept; /* see kept.h */
@@ -177,6 +211,10 @@ struct kind {
     uint64_t failed_epoch, failed_read, failed_number; /* when all nodes refused it */
     struct wish *wish;                                 /* of session `wished`, see serverless.h */
     uint64_t wished;
+    int32_t *gpu_places; /* by model->gpu_models: the place among those wanted, or -1 */
+    size_t n_gpu_places;
+    struct asks charge; /* see kind_charge */
+    uint64_t charged;   /* for which model->device_turn */
     struct take_failure {
         uint64_t number, read;
         int64_t priority;
@@ -218,7 +256,9 @@ struct model {
     uint32_t n_anti_kinds;  /* classes of tasks that keep others away */
     uint32_t n_soft_taints; /* taints of known nodes that only ask to stay away */
     int64_t memory_milli;   /* of what a task asks, what it holds: headroom in thousandths */
-    bool gpu_implied;       /* gpuModels without an amount ask for one */
+    VEC_OF(struct gpu_model) gpu_models; /* of devices */
+    uint64_t device_turn;                /* rises with each change of a device */
+    bool gpu_implied;                    /* gpuModels without an amount ask for one */
 };
 
 void model_init(struct model *model);
@@ -305,6 +345,10 @@ void task_place(struct model *model, struct task *task, enum berth_task_state st
 
 /** Adds what a task takes to its (known) node's columns, `sign` times. */
 void task_count(struct model *model, const struct task *task, int sign);
+/** Counts anew in how many dimensions a known node is over its size. */
+void node_weigh(struct model *model, struct node *node);
+/** Sets what a known node offers. */
+void node_offer(struct model *model, struct node *node);
 /** Notes that a node's amounts changed. */
 void node_touch(struct model *model, const struct node *node);
 /** Notes a change that no touch tells of. */

@@ -32,6 +32,7 @@ struct op {
     double score;
     const char *reason;      /* evict */
     const char *reservation; /* allocate: the one that it uses, or NULL */
+    const struct hold *hold; /* devices and cores that it gets, or (evict, unpipeline) held */
 };
 
 /* Why the tasks of a group wait, where it is not the nodes that say it. */
@@ -62,6 +63,7 @@ struct seat {
 struct queue_seat {
     struct pq *jobs; /* of the action that runs */
     bool is_listed;
+    bool has_head; /* one of its jobs has room kept: see protect.h */
 };
 
 struct session {
@@ -88,6 +90,7 @@ struct session {
     struct beam *beam; /* see beam.h; NULL until it is used */
     struct kind *as;   /* whom fit searches for, if not the task's own class; NULL mostly */
     struct topology *topology;
+    struct protect *protect; /* NULL until a job has room kept */
 };
 
 struct statement {
@@ -127,6 +130,9 @@ uint32_t job_n_best_effort(const struct job *job); /* pending and asking for not
 uint32_t job_n_valid(const struct job *job);
 /** What a role's minimum counts: 0 ready, 1 with pipelined, 2 valid. */
 bool job_roles_hold(const struct job *job, int what);
+
+/** Takes a change of the log back in the model. */
+void op_undo(struct model *model, const struct op *op);
 
 struct statement statement_open(struct session *s);
 void statement_allocate(struct statement *stmt, struct task *task, struct node *node, double score);

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "engine/room.h"
+
 #define HOOKS(use, s, what)                                                                        \
     for (size_t i_ = 0; i_ < (s)->setup->hooked[what].n; i_++)                                     \
         for (struct plugin_use *use = (s)->setup->hooked[what].at[i_], *once_ = use; once_;        \
@@ -24,7 +26,7 @@ static bool judge_local(struct session *s, const struct kind *kind)
 static bool judge_plain(struct session *s, const struct kind *kind)
 {
     if (s->setup->is_beam || s->setup->shard_mode != BERTH_SHARD_NONE || kind->spec->pinned_to ||
-        kind->requires_.n)
+        kind->requires_.n || kind->wants_devices)
         return false;
     HOOKS (use, s, HOOKED_PREDICATE)
         if (!use->plugin->minds || use->plugin->minds(s, use, kind))
@@ -75,12 +77,13 @@ static void rest_fill(const struct model *model, const struct kind *kind, const 
     }
 }
 
-static fail_t first_short(const struct model *model, const struct kind *kind, uint32_t at)
+static void ask_room(const struct model *model, const struct kind *kind, uint32_t at,
+                     struct sheet *out, size_t i)
 {
-    for (size_t k = 0; k < kind->asks.n; k++)
-        if (kind->asks.at[k].value > model->columns[kind->asks.at[k].dim].future[at])
-            return FAIL_DIM + kind->asks.at[k].dim;
-    return FAIL_NONE;
+    bool idle;
+
+    out->fail[i] = room_fail(model, kind, model->nodes.at[at], &idle);
+    out->room[i] = idle ? ROOM_IDLE : ROOM_FUTURE;
 }
 
 /* One node, without the passes. */
@@ -91,15 +94,8 @@ static void judge_one(struct session *s, struct kind *kind, struct sheet *out)
 
     out->fail[0] =
         model->rows.takes_work[at] ? fit_fixed(s, kind, model->nodes.at[at]) : WAIT_NODE_NOT_READY;
-    out->room[0] = ROOM_IDLE;
-    for (size_t k = 0; k < kind->asks.n && out->fail[0] == FAIL_NONE; k++) {
-        const struct ask *ask = &kind->asks.at[k];
-        const struct column *c = &model->columns[ask->dim];
-        if (ask->value > c->future[at])
-            out->fail[0] = FAIL_DIM + ask->dim;
-        else if (ask->value > c->idle[at])
-            out->room[0] = ROOM_FUTURE;
-    }
+    if (out->fail[0] == FAIL_NONE)
+        ask_room(model, kind, at, out, 0);
     out->n_fit = out->fail[0] == FAIL_NONE;
     out->best_room = out->n_fit ? (enum room)out->room[0] : ROOM_NONE;
 }
@@ -110,6 +106,7 @@ static void judge_plainly(struct session *s, struct kind *kind, struct sheet *ou
     const uint8_t *verdicts = fit_verdicts(s, kind);
     const uint32_t *alike = model->rows.alike + out->from;
     const uint8_t *takes_work = model->rows.takes_work + out->from;
+    const uint8_t *is_over = model->rows.is_over + out->from;
     bool has_idle = false;
     size_t n_fit = 0;
     struct rest rest;
@@ -126,10 +123,10 @@ static void judge_plainly(struct session *s, struct kind *kind, struct sheet *ou
             out->fail[i] = FAIL_NONE;
         if (out->fail[i] != FAIL_NONE)
             continue;
-        if (future[i] < 0) {
-            out->fail[i] = first_short(model, kind, at);
+        if (future[i] < 0 || is_over[i])
+            ask_room(model, kind, at, out, i);
+        if (out->fail[i] != FAIL_NONE)
             continue;
-        }
         n_fit++;
         has_idle |= out->room[i] == ROOM_IDLE;
     }
@@ -180,11 +177,9 @@ void sheet_score(struct session *s, struct kind *kind, struct sheet *sheet)
 {
     memset(sheet->rank, 0, sheet->n * sizeof(*sheet->rank));
     memset(sheet->score, 0, sheet->n * sizeof(*sheet->score));
-    HOOKS (use, s, HOOKED_RANK)
-        for (size_t i = 0; i < sheet->n; i++)
-            if (sheet->fail[i] == FAIL_NONE)
-                sheet->rank[i] +=
-                    use->plugin->rank(s, use, kind, s->model->nodes.at[sheet->from + i]);
+    for (size_t i = 0; i < sheet->n && fit_has_ranks(s, kind); i++)
+        if (sheet->fail[i] == FAIL_NONE)
+            sheet->rank[i] = fit_rank(s, kind, s->model->nodes.at[sheet->from + i]);
     HOOKS (use, s, HOOKED_SCORE) {
         if (use->plugin->score_run)
             use->plugin->score_run(s, use, kind, sheet->from, sheet->n, sheet->score);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "engine/actions.h"
-#include "engine/fit.h"
+#include "engine/protect.h"
 #include "engine/topology.h"
 
 /* A way to place something: what to do, how good it is. */
@@ -53,7 +53,7 @@ static bool place_in(struct session *s, struct sub_job *sub, const struct domain
         struct choice choice;
         if (!queue_may_allocate(s, sub->job->queue, task->group->kind, &seat->why))
             continue;
-        if (!fit_best_of(s, task, domain->nodes, domain->n_nodes, true, &choice)) {
+        if (!protect_best_of(s, task, domain->nodes, domain->n_nodes, &choice)) {
             seat->stuck = task->group->kind;
             if (may_go_on(sub))
                 continue;

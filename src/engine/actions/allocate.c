@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "engine/actions.h"
 #include "engine/fit.h"
+#include "engine/protect.h"
 #include "engine/topology.h"
 
 bool job_is_admitted(struct session *s, struct job *job)
@@ -116,7 +117,7 @@ struct statement allocate_tasks(struct session *s, struct job *job, bool *done)
             !queue_may_allocate(s, job->queue, task->group->kind, &seat->why) ||
             is_skipped(s, seat, task))
             continue;
-        if (!fit_best(s, task, &choice)) {
+        if (!protect_best(s, task, &choice)) {
             note_failure(job, seat, task);
             if (may_go_on(job, seat))
                 continue;
@@ -149,9 +150,17 @@ static void visit(struct session *s, struct rounds *rounds, struct job *job)
     if (job_has_topology(s, job)) {
         if (allocate_topology(s, job))
             rounds_return_job(rounds, job);
+        else
+            protect_head(s, job);
         return;
     }
     stmt = allocate_tasks(s, job, &done);
+    if (!done)
+        protect_head(s, job);
+    if (done && !protect_admits(s, job)) {
+        statement_discard(&stmt);
+        return;
+    }
     if (!done || !job_is_ready(s, job))
         return; /* what is only promised keeps its place until the session ends */
     statement_commit(&stmt, job);

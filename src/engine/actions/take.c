@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "engine/actions.h"
-#include "engine/fit.h"
+#include "engine/protect.h"
 #include "engine/victims.h"
 
 static const char *reason_of(bool reclaim)
@@ -94,7 +94,8 @@ static bool fits(struct session *s, const struct task *task, const struct node *
     struct why why;
 
     return queue_may_allocate(s, task->group->job->queue, task->group->kind, &why) &&
-           fits_future(s, task, node, NULL) && !fit_predicate(s, task->group->kind, node);
+           fits_future(s, task, node, NULL) && !fit_predicate(s, task->group->kind, node) &&
+           protect_allows(s, task, node);
 }
 
 /* What a set of evictions costs: budgets are the plugins' to guard. */
@@ -223,7 +224,7 @@ static void take_free(struct session *s, struct task *task)
     struct why why;
 
     if (queue_may_allocate(s, task->group->job->queue, task->group->kind, &why) &&
-        fit_best(s, task, &choice))
+        protect_best(s, task, &choice))
         statement_pipeline(&stmt, task, choice.node, false, choice.score);
 }
 

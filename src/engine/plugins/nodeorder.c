@@ -115,10 +115,23 @@ static double root(double x)
     return __builtin_sqrt(x);
 }
 
+/* The dimensions of devices that count, or NOWHERE. State of a session. */
+struct gpus {
+    uint32_t by_class, by_vendor;
+};
+
+static bool asks_gpu(const struct gpus *gpus, const struct kind *kind)
+{
+    return (gpus->by_class != NOWHERE && asks_of(&kind->asks, gpus->by_class)) ||
+           (gpus->by_vendor != NOWHERE && asks_of(&kind->asks, gpus->by_vendor));
+}
+
 /* How evenly the dimensions would be used, 0 to 100: less the deviation of their parts. */
 static int64_t balance(const struct model *model, const struct kind *kind, uint32_t at,
-                       uint32_t gpu)
+                       const struct gpus *gpus)
 {
+    bool by_vendor = gpus->by_vendor != NOWHERE && asks_of(&kind->asks, gpus->by_vendor);
+    uint32_t gpu = by_vendor ? gpus->by_vendor : gpus->by_class;
     uint32_t dims[3] = { DIM_CPU, DIM_MEMORY, gpu };
     double parts[3], mean = 0, deviation = 0;
     int n = 0;
@@ -233,7 +246,7 @@ static int64_t points(struct session *s, const struct plugin_use *use, const str
     if (a->most)
         sum += a->most * requested(s->model, kind, at, true);
     if (a->balanced)
-        sum += a->balanced * balance(s->model, kind, at, *(const uint32_t *)use->state);
+        sum += a->balanced * balance(s->model, kind, at, use->state);
     if (!s->setup->is_reference)
         sum += fixed(a, kind, s->model->nodes.at[at]);
     return sum;
@@ -244,12 +257,11 @@ static bool is_simple(struct session *s, const struct plugin_use *use, const str
 {
     const struct arguments *a = use->config;
     const struct model *model = s->model;
-    uint32_t gpu = *(const uint32_t *)use->state;
 
     return !model->is_huge && !model->n_lacking && !a->most &&
            asks_of(&kind->asks, DIM_CPU) < GAUGE_LIMIT &&
            asks_of(&kind->asks, DIM_MEMORY) < GAUGE_LIMIT &&
-           (gpu == NOWHERE || !asks_of(&kind->asks, gpu)) &&
+           !asks_gpu(use->state, kind) &&
            (s->setup->is_reference || (!model->n_soft_taints && !has_preferences(kind)));
 }
 
@@ -410,10 +422,11 @@ static void score_all(struct session *s, struct plugin_use *use, const struct ta
 
 static void open_session(struct session *s, struct plugin_use *use)
 {
-    uint32_t *gpu = ARENA_NEW0(&s->arena, uint32_t);
+    struct gpus *gpus = ARENA_NEW0(&s->arena, struct gpus);
 
-    *gpu = dim_find(s->model, "nvidia.com/gpu");
-    use->state = gpu;
+    gpus->by_class = dim_find(s->model, "gpu");
+    gpus->by_vendor = dim_find(s->model, "nvidia.com/gpu");
+    use->state = gpus;
 }
 
 static bool is_local(struct session *s, struct plugin_use *use, const struct kind *kind)
