@@ -7,8 +7,8 @@
 #include "engine/pq.h"
 #include "engine/session.h"
 
-extern const struct action action_allocate, action_backfill, action_enqueue, action_preempt,
-    action_reclaim, action_provision, action_shuffle;
+extern const struct action action_allocate, action_backfill, action_enqueue, action_gangpreempt,
+    action_gangreclaim, action_preempt, action_reclaim, action_provision, action_shuffle;
 
 /* Queues in their order, each with its jobs in theirs. */
 struct rounds {
