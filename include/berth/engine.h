@@ -699,6 +699,9 @@ struct berth_reason {
     const char *blocker;     /* who holds the rest: a job, queue or reservation; NULL */
     int64_t until_ms;        /* when time alone ends it; 0 */
     uint32_t placed, needed; /* gang: members with a place, members needed */
+    const char *stuck_group; /* gang: the group whose member found no node; NULL */
+    const char *wants;       /* what was asked of the node, where that is no amount: disk=nvme */
+    const char *has;         /* what `node` has instead; NULL: nothing */
     const struct berth_node_count *counts;
     size_t n_counts;
 };
@@ -765,63 +768,6 @@ int berth_engine_export(const struct berth_engine *engine, berth_sink_fn *sink, 
 /** Adds a delta's canonical text; for comparing exports. */
 void berth_delta_write(const struct berth_delta *delta, struct str *out);
 
-/* --- Questions ---------------------------------------------------------------------------- */
-/* Asked of the model as it stands, at in->now_ms; they change nothing. A name that is not
- * known is -ENOENT. Lists live in the arena that is passed. */
-
-struct berth_node_reason {
-    const char *node;
-    enum wait_code code; /* the first check it fails; WAIT_NONE: the task fits */
-    const char *resource;
-    int64_t asked, free;
-    const char *holder; /* the job that holds most of it there, or NULL */
-    double score;       /* where the task fits */
-};
-
-struct berth_explanation {
-    enum wait_code state; /* the reason a cycle would give; WAIT_NONE if it would be placed */
-    const struct berth_reason *reason;
-    const struct berth_node_reason *nodes; /* every node, by rank */
-    size_t n_nodes;
-};
-
-/** Everything about why a task waits, or where it would go. */
-MUST_CHECK int berth_engine_explain(struct berth_engine *engine, const struct berth_cycle_in *in,
-                                    const struct berth_task_ref *task, struct arena *arena,
-                                    struct berth_explanation *out, struct err *err);
-
-/** Whether the predicate hooks let the task onto the node, room aside. */
-MUST_CHECK int berth_engine_feasible(struct berth_engine *engine, const struct berth_cycle_in *in,
-                                     const struct berth_task_ref *task, const char *node, bool *out,
-                                     struct err *err);
-
-/** What the node order hooks give each of the nodes in sum, these being the candidates. */
-MUST_CHECK int berth_engine_node_scores(struct berth_engine *engine,
-                                        const struct berth_cycle_in *in,
-                                        const struct berth_task_ref *task,
-                                        const struct berth_words *nodes, double *out,
-                                        struct err *err);
-
-/* A queue's arithmetic. */
-struct berth_queue_view {
-    struct berth_amounts deserved, fair_share, allocated, requested, cap;
-    uint32_t n_pending, n_running, n_ended; /* jobs */
-};
-MUST_CHECK int berth_engine_queue(struct berth_engine *engine, const struct berth_cycle_in *in,
-                                  const char *queue, struct arena *arena,
-                                  struct berth_queue_view *out, struct err *err);
-
-/** The phase that a job's tasks make. */
-MUST_CHECK int berth_engine_job_phase(struct berth_engine *engine, const struct berth_cycle_in *in,
-                                      const char *job, enum berth_phase *out, struct err *err);
-
-/* A node's arithmetic. */
-struct berth_node_view {
-    struct berth_amounts offers, used, free, reserved;
-    struct berth_numbers cores_held;
-    uint32_t n_tasks;
-};
-MUST_CHECK int berth_engine_node(struct berth_engine *engine, const char *node, struct arena *arena,
-                                 struct berth_node_view *out, struct err *err);
+#include "berth/questions.h"
 
 #endif

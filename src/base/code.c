@@ -159,6 +159,11 @@ const struct code_text problem_codes[PROBLEM_CODE_COUNT] = {
                                 "List again, and watch from that list's revision.", 410 },
     [PROBLEM_CONFLICT] = { "CONFLICT", "Something else has that name, or its state forbids this.",
                            "The detail says what stands in the way.", 409 },
+    [PROBLEM_NODE_TAKEN] = { "NODE_TAKEN",
+                             "Another agent, which is heard of, has that node's name.",
+                             "Start this one under another name (berth agent --name), or stop the "
+                             "other one.",
+                             409 },
     [PROBLEM_STALE_ATTEMPT] = { "STALE_ATTEMPT", "The attempt is over or not this node's any more.",
                                 "Drop it: the answer names the current one.", 409 },
     [PROBLEM_CHANGED_SINCE] = { "CHANGED_SINCE", "It was changed since it was read.",

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "engine/devices.h"
 #include "engine/session.h"
 #include "engine/shape.h"
 
@@ -74,7 +75,10 @@ static void part_fill(struct session *s, const struct op *op, const char *job,
     part->node = arena_text(s->out, op->node->id);
     part->facts = op->node->kept ? op->node->kept->facts : 0;
     part->generation = op->node->kept ? op->node->kept->generation : 0;
-    part->holds = task_shows(s, task);
+    part->holds = op->hold && op->hold->asks.n ? asks_show(s->model, s->out, &op->hold->asks)
+                                               : task_shows(s, task);
+    if (op->hold)
+        hold_show(s->model, op->node, op->hold, s->out, part);
     part->score = op->kind == OP_EVICT ? 0 : op->score;
     part->reservation = op->reservation ? arena_text(s->out, op->reservation) : NULL;
     if (op->kind != OP_EVICT && task->group->spec->n_host_ports) {

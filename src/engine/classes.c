@@ -46,7 +46,11 @@ static void kind_asks(struct model *model, struct kind *kind)
     }
     if (model->gpu_implied && kind->spec->gpu_models.n && !has_gpu)
         asks_add(model, &kind->asks, dim_of(model, "gpu"), 1000);
-    kind->best_effort = kind->asks.n == 0;
+    kind->best_effort = kind->asks.n == 0 && !kind->spec->gpu_memory;
+    if (kind->spec->gpu_memory)
+        dim_of(model, "gpu");
+    kind->wants_devices = kind->spec->gpu_memory || kind->spec->whole_cores ||
+                          (kind->asks.n && kind->asks.at[kind->asks.n - 1].dim >= DIM_OTHER);
     kind->no_cpu = !asks_of(&kind->asks, DIM_CPU);
     kind->no_memory = !asks_of(&kind->asks, DIM_MEMORY);
     asks_add(model, &kind->asks, DIM_PODS, POD_MILLI);
@@ -91,6 +95,8 @@ void kind_unref(struct model *model, struct kind *kind)
     model->n_anti_kinds -= keeps_away(kind);
     fit_free(model, kind);
     free(kind->verdicts);
+    free(kind->gpu_places);
+    asks_fini(&kind->charge);
     asks_fini(&kind->asks);
     asks_fini(&kind->requires_);
     free((void *)kind->spec);

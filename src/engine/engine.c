@@ -7,6 +7,7 @@
 
 #include "base/str.h"
 #include "berth/engine.h"
+#include "engine/devices.h"
 #include "engine/engine.h"
 #include "engine/shape.h"
 
@@ -120,6 +121,10 @@ static void apply_shelved(struct model *model, enum berth_kind kind, const void 
     void *kept = end ? NULL : shape_copy(shape_of[kind], object);
 
     shelf_key(kind, object, &key);
+    if (kind == BERTH_DEVICE) {
+        device_put(model, str_text(&key), object, kept);
+        return;
+    }
     shelf_put(&model->shelves[kind], str_text(&key), kept);
     if (kind == BERTH_PRIORITY_CLASS)
         jobs_rank(model);
@@ -249,11 +254,20 @@ static void say_cursor(struct session *s)
     answer_memo(s, "cursor", bytes, sizeof(bytes));
 }
 
+static void tell_close(struct session *s)
+{
+    const struct hooked *hooked = &s->setup->hooked[HOOKED_CLOSE];
+
+    for (size_t i = 0; i < hooked->n; i++)
+        hooked->at[i]->plugin->close(s, hooked->at[i]);
+}
+
 static void finish(struct session *s, struct berth_decisions *out)
 {
     s->action = "close";
     say_admitted(s);
     say_cursor(s);
+    tell_close(s);
     answer_verdicts(s, out);
     if (s->groups.n)
         out->groups = arena_copy(s->out, s->groups.at, s->groups.n * sizeof(*s->groups.at));

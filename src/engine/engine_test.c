@@ -356,7 +356,9 @@ TEST(engine_explains_every_node)
     CHECK_TEXT(wait_codes[why.state].word, "INSUFFICIENT_CPU");
     CHECK_TEXT(why.nodes[1].node, "n2");
     CHECK_TEXT(wait_codes[why.nodes[1].code].word, "INSUFFICIENT_CPU");
-    CHECK_TEXT(why.nodes[1].holder, "j1");
+    CHECK_EQ(why.nodes[1].n_holders, 1);
+    CHECK_TEXT(why.nodes[1].holders[0].job, "j1");
+    CHECK_EQ(why.nodes[1].holders[0].amount, 4000);
     CHECK_EQ(why.nodes[1].free, 0);
     ref.job = "j9";
     CHECK_EQ(berth_engine_explain(w.engine, &w.in, &ref, &w.arena, &why, &err), -ENOENT);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "engine/devices.h"
 #include "engine/serverless.h"
 
 enum { SAMPLE_LEAST_NODES = 100, SAMPLE_LEAST_PERCENT = 5, MOST_FIT_BYTES = 256 << 20 };
@@ -103,7 +104,7 @@ enum wait_code fit_coming(struct session *s, const struct kind *kind, const stru
         return code;
     HOOKS (use, s, HOOKED_PREDICATE)
         code = first_of(code, use->plugin->predicate(s, use, kind, node));
-    return code;
+    return kind->wants_devices ? first_of(code, devices_suit(s, kind, node)) : code;
 }
 
 enum wait_code fit_predicate(struct session *s, const struct kind *kind, const struct node *node)
@@ -126,19 +127,15 @@ static fail_t room_of(const struct session *s, const struct kind *kind, const st
                       enum room *room)
 {
     bool outside = s->setup->shard_mode == BERTH_SHARD_SOFT && !node->in_shard;
-    bool idle = true;
+    bool idle;
+    fail_t fail;
 
     if (s->setup->is_beam)
         return serverless_room(s, kind, node, room);
-    for (size_t i = 0; i < kind->asks.n; i++) {
-        const struct ask *ask = &kind->asks.at[i];
-        const struct column *c = &s->model->columns[ask->dim];
-        if (ask->value > column_future(c, node->at)) {
-            *room = ROOM_NONE;
-            return FAIL_DIM + ask->dim;
-        }
-        idle = idle && ask->value <= column_idle(c, node->at);
-    }
+    *room = ROOM_NONE;
+    fail = room_fail(s->model, kind, node, &idle);
+    if (fail != FAIL_NONE)
+        return fail;
     *room = idle ? (outside ? ROOM_IDLE_OUTSIDE : ROOM_IDLE)
                  : (outside ? ROOM_FUTURE_OUTSIDE : ROOM_FUTURE);
     return FAIL_NONE;
@@ -168,7 +165,7 @@ static uint32_t rank_of(struct session *s, const struct kind *kind, const struct
 
     HOOKS (use, s, HOOKED_RANK)
         rank += use->plugin->rank(s, use, kind, node);
-    return rank;
+    return kind->wants_devices ? rank + devices_rank(s, kind, node) : rank;
 }
 
 static int64_t free_of(const struct model *model, uint32_t dim, uint32_t at)

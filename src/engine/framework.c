@@ -35,6 +35,7 @@ static const struct {
     MEMBER(HOOKED_PREDICATE, BERTH_HOOK_PREDICATE, predicate),
     MEMBER(HOOKED_SCORE, BERTH_HOOK_NODE_ORDER, score),
     MEMBER(HOOKED_RANK, BERTH_HOOK_NODE_ORDER, rank),
+    MEMBER(HOOKED_DEVICE_ORDER, BERTH_HOOK_NODE_ORDER, device_order),
     MEMBER(HOOKED_SCORE_ALL, BERTH_HOOK_NODE_ORDER, score_all),
     MEMBER(HOOKED_PREEMPTABLE, BERTH_HOOK_PREEMPTABLE, preemptable),
     MEMBER(HOOKED_RECLAIMABLE, BERTH_HOOK_RECLAIMABLE, reclaimable),
@@ -49,6 +50,7 @@ static const struct {
     MEMBER(HOOKED_FAIR_SHARE, NO_HOOK, fair_share),
     MEMBER(HOOKED_ON_ALLOCATE, NO_HOOK, on_allocate),
     MEMBER(HOOKED_ON_DEALLOCATE, NO_HOOK, on_deallocate),
+    MEMBER(HOOKED_CLOSE, NO_HOOK, close),
 };
 
 static bool is_hooked(const struct plugin_use *use, size_t what)

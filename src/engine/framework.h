@@ -98,6 +98,12 @@ struct plugin {
     /** Nodes of a lower rank come first, whatever their score. As local as the score. */
     uint32_t (*rank)(struct session *s, struct plugin_use *use, const struct kind *kind,
                      const struct node *node);
+    /**
+     * Which device of a node goes first for so many thousandths of one: the smaller order, then
+     * the first. false: the plugin has no say.
+     */
+    bool (*device_order)(struct session *s, struct plugin_use *use, const struct kind *kind,
+                         const struct node *node, size_t device, int64_t milli, int64_t *order);
     /** Adds to the scores of all candidates at once; for what goes by the others' values. */
     void (*score_all)(struct session *s, struct plugin_use *use, const struct task *task,
                       const struct candidates *candidates);
@@ -132,6 +138,8 @@ struct plugin {
     /** A task took room (or a promise of it), or gave it up. */
     void (*on_allocate)(struct session *s, struct plugin_use *use, const struct task *task);
     void (*on_deallocate)(struct session *s, struct plugin_use *use, const struct task *task);
+    /** The cycle ends; its changes still stand. For memos. */
+    void (*close)(struct session *s, struct plugin_use *use);
 };
 
 /* A plugin in a configuration. */
@@ -163,6 +171,7 @@ enum hooked_what {
     HOOKED_PREDICATE,
     HOOKED_SCORE,
     HOOKED_RANK,
+    HOOKED_DEVICE_ORDER,
     HOOKED_SCORE_ALL,
     HOOKED_PREEMPTABLE,
     HOOKED_RECLAIMABLE,
@@ -177,6 +186,7 @@ enum hooked_what {
     HOOKED_FAIR_SHARE,
     HOOKED_ON_ALLOCATE,
     HOOKED_ON_DEALLOCATE,
+    HOOKED_CLOSE,
     HOOKED_COUNT
 };
 

@@ -7,13 +7,14 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "engine/devices.h"
 #include "engine/shape.h"
 
 enum { LONGEST_LOG = 1 << 20 };
 
 void model_init(struct model *model)
 {
-    *model = (struct model){ .epoch = 1, .memory_milli = 1000 };
+    *model = (struct model){ .epoch = 1, .device_turn = 1, .memory_milli = 1000 };
     dim_of(model, "pods");
     dim_of(model, "cpu");
     dim_of(model, "memory");
@@ -23,6 +24,8 @@ static void node_free(struct node *node)
 {
     free((void *)node->kept);
     free(node->id);
+    free(node->cores);
+    VEC_FINI(&node->devices);
     VEC_FINI(&node->tasks);
     free(node);
 }
@@ -78,6 +81,7 @@ void model_fini(struct model *model)
     VEC_FINI(&model->queues);
     VEC_FINI(&model->alikes);
     VEC_FINI(&model->touched);
+    VEC_FINI(&model->gpu_models);
 }
 
 void model_turn(struct model *model)
@@ -125,7 +129,7 @@ struct node *node_ref(struct model *model, const char *id)
 
 void node_tidy(struct model *model, struct node *node)
 {
-    if (node->kept || node->tasks.n || node->n_refs)
+    if (node->kept || node->tasks.n || node->devices.n || node->n_refs)
         return;
     map_remove(&model->node_map, node->id);
     node_free(node);
@@ -205,7 +209,7 @@ static void node_leave(struct model *model, struct node *node)
     model_turn(model);
 }
 
-static void node_offer(struct model *model, const struct node *node)
+void node_offer(struct model *model, struct node *node)
 {
     const struct berth_amounts *offers = &node->kept->offers;
 
@@ -215,6 +219,15 @@ static void node_offer(struct model *model, const struct node *node)
         model->columns[i].offers[node->at] = i == DIM_PODS ? UNLIMITED : 0;
     for (size_t i = 0; i < offers->n; i++)
         model->columns[dim_find(model, offers->at[i].name)].offers[node->at] = offers->at[i].value;
+    devices_offer(model, node);
+    node_weigh(model, node);
+}
+
+void node_weigh(const struct model *model, struct node *node)
+{
+    node->n_over = 0;
+    for (size_t i = 0; i < model->dims.n; i++)
+        node->n_over += column_idle(&model->columns[i], node->at) < 0;
 }
 
 void node_put(struct model *model, const char *id, struct berth_node *kept)
@@ -226,6 +239,7 @@ void node_put(struct model *model, const char *id, struct berth_node *kept)
     if (!node)
         return;
     old = node->kept;
+    holds_drop(node);
     if (old && (!kept || old->seq != kept->seq))
         node_leave(model, node);
     node->kept = kept;
@@ -240,6 +254,7 @@ void node_put(struct model *model, const char *id, struct berth_node *kept)
             node->alike = alike;
             model->alikes.at[alike]->n++;
         }
+        holds_join(model, node);
         node_touch(model, node);
     }
     free((void *)old);

@@ -16,6 +16,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "berth/engine.h"
+#include "engine/models.h"
 #include "engine/wide.h"
 
 struct fit;
@@ -61,6 +62,31 @@ struct shelf {
     bool sorted;
 };
 
+/* A device of a node; amounts in thousandths, as in a column. */
+struct device {
+    const struct berth_device *kept; /* the shelf's */
+    uint32_t dim;                    /* its class */
+    uint32_t model;                  /* its place in model->gpu_models; NOWHERE: it says none */
+    int64_t used, releasing, pipelined;
+};
+
+/* How many tasks hold a core whole. */
+struct core_use {
+    uint16_t used, releasing, pipelined;
+};
+
+/* What of a node's devices and cores a task holds. */
+struct hold_share {
+    uint32_t at; /* its place in node->devices */
+    int64_t milli;
+};
+struct hold {
+    struct hold_share *shares;
+    uint32_t *cores; /* their places in the node's list */
+    size_t n_shares, n_cores;
+    struct asks asks; /* all that the task takes; none: what its class asks for */
+};
+
 struct node {
     char *id;
     const struct berth_node *kept; /* NULL: only referred to */
@@ -71,7 +97,11 @@ struct node {
     const struct berth_measure *measure;
     bool in_shard;
     uint32_t n_refs;                /* reservations' parts */
+    uint32_t n_over;                /* dimensions of which more is used than it offers */
     uint32_t n_no_cpu, n_no_memory; /* of its tasks, those that ask for none */
+    VEC_OF(struct device) devices;  /* by class, index, uuid */
+    uint32_t n_off;                 /* devices that are not given out */
+    struct core_use *cores;         /* of kept->cores; NULL: nobody holds one */
     uint8_t silent;                 /* heard of too long ago: SILENT_... bits, see serverless.h */
 };
 
@@ -91,6 +121,7 @@ struct task_extra {
     struct berth_task *kept; /* as it was given: holds, shares, cores */
     struct asks holds;       /* what it holds, where that is not what its group asks */
     bool has_holds;
+    struct hold hold; /* the told devices and cores that the node has */
 };
 
 /* A row. Pending without `is_told` is what its group implies. */
@@ -106,6 +137,7 @@ struct task {
     uint64_t version;
     int64_t started_at_ms, checkpoint_at_ms, limit_at_ms, not_before_ms;
     struct task_extra *extra; /* NULL mostly */
+    const struct hold *hold;  /* devices and cores; NULL: none by name */
 };
 
 struct group {
@@ -148,7 +180,8 @@ struct kind {
     struct asks requires_; /* what the node must have in all */
     bool best_effort;      /* asks for nothing */
     bool no_cpu, no_memory;
-    uint8_t *verdicts; /* by node class: what the fixed checks say, see fit.c */
+    bool wants_devices; /* asks for more than pods, cpu and memory, or for whole cores */
+    uint8_t *verdicts;  /* by node class: what the fixed checks say, see fit.c */
     size_t n_verdicts;
     uint64_t verdicts_epoch;
     struct fit *fit;
@@ -160,6 +193,10 @@ struct kind {
     uint64_t failed_epoch, failed_read, failed_number; /* when all nodes refused it */
     struct wish *wish;                                 /* of session `wished`, see serverless.h */
     uint64_t wished;
+    int32_t *gpu_places; /* by model->gpu_models: the place among those wanted, or -1 */
+    size_t n_gpu_places;
+    struct asks charge; /* see kind_charge */
+    uint64_t charged;   /* for which model->device_turn */
     struct take_failure {
         uint64_t number, read;
         int64_t priority;
@@ -194,7 +231,9 @@ struct model {
     size_t n_fits;
     uint32_t n_anti_kinds; /* classes of tasks that keep others away */
     int64_t memory_milli;  /* of what a task asks, what it holds: headroom in thousandths */
-    bool gpu_implied;      /* gpuModels without an amount ask for one */
+    VEC_OF(struct gpu_model) gpu_models; /* of devices */
+    uint64_t device_turn;                /* rises with each change of a device */
+    bool gpu_implied;                    /* gpuModels without an amount ask for one */
 };
 
 void model_init(struct model *model);
@@ -274,6 +313,10 @@ void task_place(struct model *model, struct task *task, enum berth_task_state st
 
 /** Adds what a task takes to its (known) node's columns, `sign` times. */
 void task_count(struct model *model, const struct task *task, int sign);
+/** Counts anew in how many dimensions a known node is over its size. */
+void node_weigh(const struct model *model, struct node *node);
+/** Sets what a known node offers. */
+void node_offer(struct model *model, struct node *node);
 /** Notes that a node's amounts changed. */
 void node_touch(struct model *model, const struct node *node);
 /** Notes a change that no touch tells of. */

@@ -71,20 +71,11 @@ struct session *session_open(struct model *model, const struct setup *setup,
     return s;
 }
 
-static void undo(struct session *s, const struct op *op)
-{
-    struct model *model = s->model;
-
-    task_place(model, op->task, op->from,
-               op->kind == OP_EVICT || op->kind == OP_UNPIPELINE ? op->node : NULL);
-    op->task->evicted = op->from_evicted;
-}
-
 void session_close(struct session *s)
 {
     while (s->log.n) {
         const struct op *op = &s->log.at[s->log.n - 1];
-        undo(s, op);
+        op_undo(s->model, op);
         op->task->evicted = false;
         s->log.n--;
     }

@@ -32,6 +32,7 @@ struct op {
     double score;
     const char *reason;      /* evict */
     const char *reservation; /* allocate: the one that it uses, or NULL */
+    const struct hold *hold; /* devices and cores that it gets, or (evict, unpipeline) held */
 };
 
 /* Why the tasks of a group wait, where it is not the nodes that say it. */
@@ -131,6 +132,9 @@ uint32_t job_n_best_effort(const struct job *job); /* pending and asking for not
 uint32_t job_n_valid(const struct job *job);
 /** What a role's minimum counts: 0 ready, 1 with pipelined, 2 valid. */
 bool job_roles_hold(const struct job *job, int what);
+
+/** Takes a change of the log back in the model. */
+void op_undo(struct model *model, const struct op *op);
 
 struct statement statement_open(struct session *s);
 void statement_allocate(struct statement *stmt, struct task *task, struct node *node, double score);

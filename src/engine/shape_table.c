@@ -469,6 +469,9 @@ static const struct member reason_members[] = {
     ROW(berth_reason, until_ms, M_I64, 0),
     ROW(berth_reason, placed, M_U32, 0),
     ROW(berth_reason, needed, M_U32, 0),
+    ROW(berth_reason, stuck_group, M_TEXT, 0),
+    ROW(berth_reason, wants, M_TEXT, 0),
+    ROW(berth_reason, has, M_TEXT, 0),
     MANY(berth_reason, counts, n_counts, M_LIST, 0, &shape_node_count),
 };
 const struct shape shape_reason = SHAPE("reason", berth_reason, reason_members);

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "engine/room.h"
+
 static int by_name(const void *a, const void *b)
 {
     const struct task *x = *(struct task *const *)a, *y = *(struct task *const *)b;
@@ -45,10 +47,13 @@ bool fits_future(const struct session *s, const struct task *task, const struct 
                  const struct victims *more)
 {
     const struct asks *asks = &task->group->kind->asks;
+    bool idle;
 
+    if (!more)
+        return room_fail(s->model, task->group->kind, node, &idle) == FAIL_NONE;
     for (size_t i = 0; i < asks->n; i++) {
         int64_t room = column_future(&s->model->columns[asks->at[i].dim], node->at);
-        for (size_t k = 0; more && k < more->n; k++)
+        for (size_t k = 0; k < more->n; k++)
             room = wrap_add(room, asks_of(task_asks(more->at[k]), asks->at[i].dim));
         if (asks->at[i].value > room)
             return false;

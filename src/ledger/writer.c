@@ -409,6 +409,7 @@ void *writer_run(void *arg)
     struct err err = { 0 };
     size_t n;
 
+    pthread_setname_np(pthread_self(), "writer");
     l->is_stale = writer_tell_base(l, &err) < 0; /* then with the first batch that can be */
     while (take_ops(l, ops, &n)) {
         if (l->is_unsure)

@@ -144,6 +144,16 @@ static void read_priority_classes(struct scenario *s, struct reader *r, const st
     }
 }
 
+static bool lists_devices(const json_t *document)
+{
+    const json_t *nodes = json_object_get(document, "nodes");
+
+    for (size_t i = 0; i < json_array_size(nodes); i++)
+        if (json_object_get(json_array_get(nodes, i), "gpus"))
+            return true;
+    return false;
+}
+
 static void read_document(struct scenario *s)
 {
     struct reader r = { .arena = &s->arena };
@@ -152,6 +162,7 @@ static void read_document(struct scenario *s)
     if (!CHECK_KEYS(&top, top_keys))
         return;
     take_text(&top, "name", &s->name);
+    r.has_devices = lists_devices(s->document);
     s->expect = json_object_get(s->document, "expect");
     read_config(s, &r, &top);
     read_priority_classes(s, &r, &top);

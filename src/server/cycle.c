@@ -501,6 +501,7 @@ static void *run(void *arg)
 {
     struct cycle *cycle = arg;
 
+    pthread_setname_np(pthread_self(), "cycle");
     while (!mailbox_is_closed(&cycle->box)) {
         int64_t in_ms = due_in_ms(cycle);
 

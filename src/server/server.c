@@ -175,6 +175,7 @@ static void *run_node_loop(void *arg)
 {
     struct server *server = arg;
 
+    pthread_setname_np(pthread_self(), "nodes");
     loop_run(server->node_loop);
     return NULL;
 }
@@ -201,7 +202,7 @@ static int start_threads(struct server *server, struct err *err)
     for (; r == 0 && server->readers.n < SERVER_READERS; server->readers.n += r == 0)
         r = reader_open(server->ledger, &server->readers.at[server->readers.n], err);
     if (r == 0)
-        r = pool_open(SERVER_READERS, &server->pool, err);
+        r = pool_open("readers", SERVER_READERS, &server->pool, err);
     if (r == 0)
         r = first_tokens_make(server, err);
     if (r == 0)

@@ -8,6 +8,7 @@
 
 #include "base/str.h"
 #include "engine/claims.h"
+#include "engine/devices.h"
 #include "engine/plugins.h"
 #include "engine/res.h"
 #include "engine/victims.h"
@@ -403,7 +404,7 @@ static bool allocatable(struct session *s, struct plugin_use *use, const struct 
     if (args->claims && kind->spec->claims.n && !claims_fit(s, a, kind, why))
         return false;
     for (; a; a = a->up)
-        if (!within_real(a, &kind->asks, why))
+        if (!within_real(a, kind_charge(s->model, kind), why))
             return false;
     return true;
 }

@@ -86,7 +86,8 @@ static double root(double x)
 
 static int64_t balance(const struct model *model, const struct kind *kind, const struct node *node)
 {
-    uint32_t gpu = dim_find(model, "nvidia.com/gpu");
+    uint32_t by_class = dim_find(model, "gpu"), by_vendor = dim_find(model, "nvidia.com/gpu");
+    uint32_t gpu = by_vendor != NOWHERE && asks_of(&kind->asks, by_vendor) ? by_vendor : by_class;
     uint32_t dims[3] = { DIM_CPU, DIM_MEMORY, gpu };
     double parts[3], mean = 0, deviation = 0;
     int n = 0;

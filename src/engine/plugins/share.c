@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "engine/devices.h"
 #include "engine/plugins.h"
 #include "engine/res.h"
 
@@ -332,16 +333,17 @@ static bool leaves_guarantees(const struct share_state *state, const struct acco
     return true;
 }
 
-static bool within_quotas(const struct share_state *state, const struct kind *kind, struct why *why)
+static bool within_quotas(const struct share_state *state, const struct kind *kind,
+                          const struct asks *asks, struct why *why)
 {
     for (size_t i = 0; i < state->n_tenants; i++) {
         const struct tenant *t = &state->tenant_list[i];
         uint32_t d;
         if (!text_eq(t->namespace_, kind->namespace_))
             continue;
-        d = res_over(t->held, &kind->asks, t->limit);
+        d = res_over(t->held, asks, t->limit);
         if (d != NOWHERE)
-            return refuse(why, WAIT_OVER_CAP, d, asks_of(&kind->asks, d), t->limit[d] - t->held[d],
+            return refuse(why, WAIT_OVER_CAP, d, asks_of(asks, d), t->limit[d] - t->held[d],
                           t->limit[d], t->quota);
     }
     return true;
@@ -352,12 +354,12 @@ static bool allocatable(struct session *s, struct plugin_use *use, const struct 
 {
     const struct share_state *state = use->state;
     const struct account *a = account_of(use, queue);
+    const struct asks *asks = kind_charge(s->model, kind);
 
-    (void)s;
     if (!a)
         return true;
-    return within_caps(a, &kind->asks, why) && within_quotas(state, kind, why) &&
-           (!state->has_guarantee || leaves_guarantees(state, a, &kind->asks, why));
+    return within_caps(a, asks, why) && within_quotas(state, kind, asks, why) &&
+           (!state->has_guarantee || leaves_guarantees(state, a, asks, why));
 }
 
 /* A queue may take back what keeps it at or under its fair share. */
