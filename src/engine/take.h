@@ -10,8 +10,9 @@
 bool take_may_go(struct session *s, const struct job *taker, const struct task *victim,
                  bool reclaim);
 
-/* What a set of evictions costs: budgets are the plugins' to guard. */
+/* What a set of evictions costs, what weighs most first. */
 struct cost {
+    size_t n_broken;  /* victims whose jobs are below their budgets then */
     int64_t priority; /* the highest among the victims */
     wide lost;        /* milliseconds of work since the start or the last checkpoint, times cpu */
     size_t n;

@@ -99,7 +99,7 @@ static bool fits(struct session *s, const struct task *task, const struct node *
 
 struct cost cost_of(const struct session *s, size_t mark)
 {
-    struct cost cost = { INT64_MIN, 0, 0 };
+    struct cost cost = { 0, INT64_MIN, 0, 0 };
 
     for (size_t i = mark; i < s->log.n; i++) {
         const struct task *task = s->log.at[i].task;
@@ -107,6 +107,7 @@ struct cost cost_of(const struct session *s, size_t mark)
                                                                     : task->started_at_ms;
         if (s->log.at[i].kind != OP_EVICT)
             continue;
+        cost.n_broken += job_may_lose(task->group->job) < 0;
         if (task->group->job->priority > cost.priority)
             cost.priority = task->group->job->priority;
         if (from && s->in.now_ms > from)
@@ -118,6 +119,8 @@ struct cost cost_of(const struct session *s, size_t mark)
 
 int cost_cmp(const struct cost *a, const struct cost *b)
 {
+    if (a->n_broken != b->n_broken)
+        return a->n_broken < b->n_broken ? -1 : 1;
     if (a->priority != b->priority)
         return a->priority < b->priority ? -1 : 1;
     if (a->lost != b->lost)
