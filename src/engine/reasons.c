@@ -387,6 +387,11 @@ static void job_verdicts(struct session *s, struct verdicts *v, struct job *job)
         add(s, v, id, NULL, n, why_reason(s, &seat->why, job->kept->not_before_ms));
         return;
     }
+    if (seat->no_domain && !job->n[BERTH_TASK_PIPELINED]) {
+        struct why why = { .code = WAIT_TOPOLOGY, .dim = NOWHERE };
+        add(s, v, id, NULL, n, why_reason(s, &why, 0));
+        return;
+    }
     if (job->min_available > 1 && seat->stuck &&
         job_n_ready(job) + job->n[BERTH_TASK_PIPELINED] < job->min_available) {
         add(s, v, id, NULL, n, gang_reason(s, job, seat));

@@ -54,6 +54,7 @@ struct seat {
     struct kind *stuck;      /* the class of its task that found no node */
     uint32_t placed, needed; /* the gang when it gave up */
     bool was_tried;
+    bool no_domain;          /* no network domain holds it */
     struct wait_note *notes; /* by group, or NULL */
     struct sub_job *subs;    /* see topology.h */
     size_t n_subs;
@@ -84,6 +85,7 @@ struct session {
     uint64_t n_placed, n_evicted, n_reserved, n_steps;
     bool limited;
     bool is_dry_run; /* victims are taken away only to see what would happen */
+    bool promises;   /* room is promised even where it is free: the rest of it is being made */
     uint32_t cursor; /* sampling search */
     bool cursor_changed;
     wide *total;       /* what queues share, by dimension */

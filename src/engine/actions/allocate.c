@@ -139,6 +139,35 @@ struct statement allocate_tasks(struct session *s, struct job *job, bool *done)
     return stmt;
 }
 
+static bool is_any_being_freed(const struct session *s)
+{
+    for (size_t d = 0; d < s->model->dims.n; d++)
+        for (size_t i = 0; i < s->model->nodes.n; i++)
+            if (s->model->columns[d].releasing[i])
+                return true;
+    return false;
+}
+
+/* Other ways than in order: one that starts the job now, or (if it has nothing) one that will. */
+static bool search_further(struct session *s, struct job *job, bool promised,
+                           struct statement *stmt)
+{
+    struct seat *seat = seat_of(s, job);
+    struct saved saved = statement_save(stmt);
+    bool found;
+
+    statement_discard(stmt);
+    found = gang_search(s, job, true, stmt) ||
+            (!promised && is_any_being_freed(s) && gang_search(s, job, false, stmt));
+    if (!found)
+        return promised && statement_recover(stmt, &saved);
+    seat->next = 0; /* who was left out has another try */
+    seat->stuck = NULL;
+    seat->why.code = WAIT_NONE;
+    memset(seat->failed, 0, job->n_groups * sizeof(*seat->failed));
+    return true;
+}
+
 static void visit(struct session *s, struct rounds *rounds, struct job *job)
 {
     struct seat *seat = seat_of(s, job);
@@ -155,6 +184,8 @@ static void visit(struct session *s, struct rounds *rounds, struct job *job)
         return;
     }
     stmt = allocate_tasks(s, job, &done);
+    if (job->min_available > 1 && s->policy->gang_search_steps && !job_is_ready(s, job))
+        done = search_further(s, job, done, &stmt);
     if (!done)
         protect_head(s, job);
     if (done && !protect_admits(s, job)) {
