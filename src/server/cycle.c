@@ -144,7 +144,7 @@ static void take_batch(struct cycle *cycle, const struct batch *batch)
     struct err err = { 0 };
 
     if (batch->is_base && cycle->is_fed &&
-        feed_engine_make(cycle->options.config, &cycle->engine, &err) < 0) {
+        feed_engine_make(&cycle->options.from, &cycle->engine, &err) < 0) {
         log_error("no new engine", "why", err.text, NULL);
         return;
     }
@@ -415,7 +415,7 @@ int cycle_open(const struct cycle_options *options, struct cycle **out, struct e
     pthread_mutex_init(&cycle->lock, NULL);
     cycle->feed = feed_new();
     cycle->verdicts = verdicts_make(NULL, 0);
-    r = feed_engine_make(options->config, &cycle->engine, err);
+    r = feed_engine_make(&options->from, &cycle->engine, err);
     if (r < 0) {
         cycle_close(cycle);
         return r;

@@ -270,7 +270,7 @@ TEST(cycle_stops_deciding_when_its_fence_is_old)
 TEST(cycle_refuses_a_configuration_that_names_what_is_not)
 {
     struct berth_config config = { .profile = "nobody" };
-    struct cycle_options options = { .config = &config };
+    struct cycle_options options = { .from = { .config = &config } };
     struct cycle *cycle = NULL;
     struct err err = { 0 };
     struct scene scene;

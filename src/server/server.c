@@ -149,10 +149,11 @@ static int open_parts(struct server *server, struct err *err)
                                    .beat_ms = options->node_beat_ms,
                                    .bookmark_ms = options->bookmark_ms,
                                    .at_point = options->at_point };
+    struct feed_engine_from from = { &server->engine, options->plugins, options->n_plugins };
     struct cycle_options cycle = { .clock = server->clock,
-                                   .config = &server->engine,
+                                   .from = from,
                                    .at_point = options->at_point };
-    struct view_options view = { .clock = server->clock, .config = &server->engine };
+    struct view_options view = { .clock = server->clock, .from = from };
     struct steward_options steward = { .clock = server->clock, .retain_ms = options->retain_ms };
     int r;
 

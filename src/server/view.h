@@ -15,13 +15,14 @@
 #include "base/clock.h"
 #include "base/loop.h"
 #include "ledger/ledger.h"
+#include "server/feed.h"
 
 struct view;
 
 struct view_options {
     struct ledger *ledger;
-    const struct clock *clock;         /* NULL: the machine's */
-    const struct berth_config *config; /* borrowed, outlives the view; NULL: profile berth */
+    const struct clock *clock; /* NULL: the machine's */
+    struct feed_engine_from from;
     uint64_t seed;
     int64_t idle_ms; /* without a question it lets go after this; 0: 5 min */
 };
