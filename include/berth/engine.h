@@ -200,6 +200,7 @@ struct berth_node {
     const struct berth_taint *taints;
     size_t n_taints;
     struct berth_words capabilities;
+    struct berth_words image_folders;    /* that images may come from; none: any */
     struct berth_amounts offers;         /* allocatable; without `pods` any number of tasks fits */
     struct berth_amounts device_classes; /* how many devices of each class claims can take */
     int weight;                          /* profile ledger */
@@ -243,6 +244,7 @@ struct berth_task_group {
     bool never_preempts; /* preemptionPolicy: Never */
     bool whole_cores;
     const char *capability;        /* exact, such as image@2.1 */
+    const char *image;             /* the path of its image, or a folder above it; NULL: none */
     const char *pinned_to;         /* the one node */
     struct berth_words gpu_models; /* best first; "any" alone: the catalogue */
     int64_t gpu_memory;            /* of one device */

@@ -109,7 +109,8 @@ static void keep_plan(struct asked *asked)
     answer->verdicts = verdicts;
 }
 
-static int plan(struct asked *asked, struct berth_engine *engine, const struct berth_cycle_in *in)
+static int plan(struct asked *asked, struct berth_engine *engine, const struct feed *feed,
+                const struct berth_cycle_in *in)
 {
     struct view_answer *answer = &asked->answer;
     struct berth_job job;
@@ -118,7 +119,7 @@ static int plan(struct asked *asked, struct berth_engine *engine, const struct b
 
     if (!asked->spec)
         return answer->code ? answer->code : err_set(&answer->err, -EINVAL, "a plan of no job");
-    feed_job_from_spec(asked->spec, plan_id, &answer->arena, &job);
+    feed_job_from_spec(feed, asked->spec, plan_id, &answer->arena, &job);
     job.seq = UINT64_MAX; /* the last in line */
     job.version = 1;
     job.created_at_ms = in->now_ms;
@@ -147,7 +148,7 @@ void asked_answer(struct asked *asked, struct berth_engine *engine, const struct
         r = explain(asked, engine, feed, in);
         break;
     case VIEW_PLAN:
-        r = plan(asked, engine, in);
+        r = plan(asked, engine, feed, in);
         break;
     case VIEW_QUEUE:
         r = berth_engine_queue(engine, in, asked->question.name, &answer->arena, &answer->queue,
