@@ -93,8 +93,13 @@ struct plugin {
     /** By anything else. */
     enum wait_code (*predicate)(struct session *s, struct plugin_use *use, const struct kind *kind,
                                 const struct node *node);
+    /** Whether `predicate` could refuse a kind any node; NULL: it could. */
+    bool (*minds)(struct session *s, struct plugin_use *use, const struct kind *kind);
     double (*score)(struct session *s, struct plugin_use *use, const struct kind *kind,
                     const struct node *node);
+    /** Adds the scores of n nodes, from place `from` on; the same as `score`, in one pass. */
+    void (*score_run)(struct session *s, struct plugin_use *use, const struct kind *kind,
+                      uint32_t from, size_t n, double *scores);
     /** Nodes of a lower rank come first, whatever their score. As local as the score. */
     uint32_t (*rank)(struct session *s, struct plugin_use *use, const struct kind *kind,
                      const struct node *node);

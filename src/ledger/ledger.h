@@ -347,6 +347,15 @@ void reader_close(struct reader *reader);
 MUST_CHECK int reader_begin(struct reader *reader, uint64_t *revision, struct err *err);
 void reader_end(struct reader *reader);
 
+/**
+ * All that is live, as the base that listeners are told; between looks. With it somebody may begin
+ * to follow late: of the batches it was told since before this call, those of later revisions go
+ * on where it ends.
+ *
+ * Returns  0 and *out, yours to batch_unref
+ */
+MUST_CHECK int reader_base(struct reader *reader, struct batch **out, struct err *err);
+
 /* Each look-up gives a row that is yours (row_free with its kind), or 1 if there is none. */
 enum { READER_NONE = 1, READER_ROWS_MAX = 1000 };
 MUST_CHECK int reader_job(struct reader *reader, uint64_t id, struct row_job **out,

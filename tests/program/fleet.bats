@@ -92,8 +92,13 @@ Y
     [ "$output" = hi ]
     printf '{"name":"t","image":"dir:/usr","tolerations":[%s],"command":["echo","hi"]}' "$toleration" \
         >"$BATS_TEST_TMPDIR/out.json"
-    run "$BERTH" run "$BATS_TEST_TMPDIR/out.json"
-    [ "$status" -eq 125 ]
+    # An image from elsewhere waits, with the reason, until a node comes that may use it.
+    id=$("$BERTH" submit -o id "$BATS_TEST_TMPDIR/out.json")
+    until_true 20 sh -c "'$BERTH' explain $id | grep -q IMAGE_NOT_ALLOWED"
+    "$BERTH" explain "$id" --node one | grep -q IMAGE_NOT_ALLOWED
+    start_agent two "" --image-prefix /opt,/usr/
+    run "$BERTH" wait "$id" --timeout 60s
+    [ "$(curl_api GET "/v1/jobs/$id/attempts" | head -n -1 | jq -r '[.items[].node] | unique | join(" ")')" = two ]
     printf '{"name":"t","runtime":"process","tolerations":[%s],"command":["true"]}' "$toleration" \
         >"$BATS_TEST_TMPDIR/process.json"
     run "$BERTH" run "$BATS_TEST_TMPDIR/process.json"

@@ -223,6 +223,5 @@ bool allocate_topology(struct session *s, struct job *job)
         subs[k].domain = best_domains[k];
     if (!job_is_ready(s, job))
         return false; /* promised only: it keeps its place until the session ends */
-    statement_commit(&stmt, job);
-    return tasks_pending(s, job, false).n > 0;
+    return statement_commit(&stmt, job) && tasks_pending(s, job, false).n > 0;
 }

@@ -130,6 +130,8 @@ struct statement allocate_tasks(struct session *s, struct job *job, bool *done)
         if (job_is_ready(s, job))
             break;
     }
+    if (statement_is_refused(&stmt, job))
+        return stmt;
     if (job_is_ready(s, job) || job_is_pipelined(s, job)) {
         *done = true;
         return stmt;
@@ -174,6 +176,8 @@ static void visit(struct session *s, struct rounds *rounds, struct job *job)
     struct statement stmt;
     bool done;
 
+    if (seat->is_refused)
+        return;
     seat->was_tried = true;
     seat->why.code = WAIT_NONE;
     if (job_has_topology(s, job)) {

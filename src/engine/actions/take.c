@@ -321,6 +321,5 @@ bool take_room(struct session *s, struct job *job, bool reclaim)
     }
     if (s->policy->victim_set == VICTIM_SET_MINIMAL)
         give_back(&stmt);
-    statement_commit(&stmt, job);
-    return true;
+    return statement_commit(&stmt, job);
 }
