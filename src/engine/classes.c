@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "engine/fit.h"
+#include "engine/kept.h"
 #include "engine/model.h"
 #include "engine/shape.h"
 
@@ -93,7 +93,7 @@ void kind_unref(struct model *model, struct kind *kind)
         return;
     map_remove(&model->kind_map, kind->key);
     model->n_anti_kinds -= keeps_away(kind);
-    fit_free(model, kind);
+    kept_free(model, kind);
     free(kind->verdicts);
     free(kind->gpu_places);
     free(kind->suits);
@@ -119,6 +119,7 @@ static void alikes_renew(struct model *model)
     for (size_t i = 0; i < model->nodes.n; i++) {
         struct node *node = model->nodes.at[i];
         node->alike = alike_of(model, node);
+        model->rows.alike[i] = node->alike;
         model->alikes.at[node->alike]->n++;
     }
     model_turn(model);

@@ -84,16 +84,23 @@ void task_count(struct model *model, const struct task *task, int sign)
     for (size_t i = 0; i < asks->n; i++) {
         struct column *c = &model->columns[asks->at[i].dim];
         int64_t value = sign * asks->at[i].value;
-        if (task->state == BERTH_TASK_PIPELINED) {
+        node->n_over -= column_idle(c, node->at) < 0;
+        if (task->state == BERTH_TASK_PIPELINED)
             c->pipelined[node->at] = wrap_add(c->pipelined[node->at], value);
-        } else {
-            node->n_over -= column_idle(c, node->at) < 0;
+        else
             c->used[node->at] = wrap_add(c->used[node->at], value);
-            node->n_over += column_idle(c, node->at) < 0;
-        }
         if (task->state == BERTH_TASK_RELEASING)
             c->releasing[node->at] = wrap_add(c->releasing[node->at], value);
+        column_renew(model, asks->at[i].dim, node->at);
+        node->n_over += column_idle(c, node->at) < 0;
     }
+    model->rows.is_over[node->at] = node->n_over > 0;
+    if (task_is_in_between(task))
+        model->n_in_between += (size_t)sign;
+    if (task->group->kind->no_cpu)
+        model->gauges[DIM_CPU].n_unsaid[node->at] += sign;
+    if (task->group->kind->no_memory)
+        model->gauges[DIM_MEMORY].n_unsaid[node->at] += sign;
     if (task->hold)
         hold_count(task, sign);
     if (node->n_off)
@@ -108,8 +115,6 @@ static void task_join(struct model *model, struct task *task)
 
     task->slot = (uint32_t)node->tasks.n;
     VEC_PUSH(&node->tasks, task);
-    node->n_no_cpu += task->group->kind->no_cpu;
-    node->n_no_memory += task->group->kind->no_memory;
     if (node->at != NOWHERE)
         task_count(model, task, 1);
 }
@@ -120,8 +125,6 @@ static void task_part(struct model *model, struct task *task)
 
     if (node->at != NOWHERE)
         task_count(model, task, -1);
-    node->n_no_cpu -= task->group->kind->no_cpu;
-    node->n_no_memory -= task->group->kind->no_memory;
     node->tasks.at[task->slot] = node->tasks.at[--node->tasks.n];
     if (task->slot < node->tasks.n)
         node->tasks.at[task->slot]->slot = task->slot;

@@ -1,12 +1,12 @@
 /* Sessions: see session.h. */
 #include "engine/session.h"
 
-#include "engine/beam.h"
-
 #include <assert.h>
 #include <string.h>
 
 #include "base/str.h"
+#include "engine/beam.h"
+#include "engine/outside.h"
 
 static void set_shard(struct session *s)
 {
@@ -79,6 +79,8 @@ void session_close(struct session *s)
         op->task->evicted = false;
         s->log.n--;
     }
+    for (size_t i = s->setup->n_uses; i-- > 0;)
+        outside_close(s, &s->setup->uses[i]);
     beam_close(s);
     VEC_FINI(&s->log);
     VEC_FINI(&s->groups);

@@ -16,6 +16,9 @@ static void tell(struct session *s, enum hooked_what what, const struct task *ta
         else
             use->plugin->on_deallocate(s, use, task);
     }
+    if (s->is_refusing)
+        s->log.at[s->log.n - 1].is_refused = true;
+    s->is_refusing = false;
 }
 
 struct statement statement_open(struct session *s)
@@ -118,17 +121,37 @@ bool statement_has_evictions(const struct statement *stmt)
     return false;
 }
 
-void statement_commit(struct statement *stmt, struct job *job)
+bool statement_is_refused(struct statement *stmt, struct job *job)
+{
+    struct session *s = stmt->s;
+    size_t i = stmt->mark;
+
+    while (i < s->log.n && !s->log.at[i].is_refused)
+        i++;
+    if (i == s->log.n)
+        return false;
+    statement_discard(stmt);
+    if (job) {
+        seat_of(s, job)->is_refused = true;
+        seat_of(s, job)->why = (struct why){ .code = WAIT_PLUGIN, .dim = NOWHERE };
+    }
+    return true;
+}
+
+bool statement_commit(struct statement *stmt, struct job *job)
 {
     struct session *s = stmt->s;
     size_t n = s->log.n - stmt->mark;
 
+    if (statement_is_refused(stmt, job))
+        return false;
     if (!n)
-        return;
+        return true;
     answer_ops(s, &s->log.at[stmt->mark], n, job);
     for (size_t i = stmt->mark; i < s->log.n; i++)
         s->log.at[i].is_sealed = true;
     stmt->mark = s->log.n;
+    return true;
 }
 
 void op_undo(struct model *model, const struct op *op)
