@@ -77,7 +77,8 @@ struct session {
     struct arena arena;  /* ends with the session */
     struct arena *lists; /* for lists that end with the step that makes them; often the above */
     struct arena scratch;
-    struct arena *out; /* the answer's */
+    struct arena tried; /* choices of devices that are only looked at */
+    struct arena *out;  /* the answer's */
     uint64_t number;
     VEC_OF(struct op) log;
     VEC_OF(struct berth_group) groups;
