@@ -65,6 +65,8 @@ static int make_query(struct ps *ps)
     add_query(&ps->query, "name", args_get(args, "name"));
     add_query(&ps->query, "label", args_get(args, "label"));
     add_query(&ps->query, "since", args_get(args, "since"));
+    if (ps->output.format == OUTPUT_WIDE || ps->output.format == OUTPUT_COLS)
+        str_add(&ps->query, "&resources=1");
     return add_user(ps);
 }
 

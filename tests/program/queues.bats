@@ -40,7 +40,7 @@ slots() { [ "$("$BERTH" queue show "$1" -o json | jq -r '.usage.allocated.slot /
     until_true 30 slots heavy 3
     until_true 30 slots light 1
     # The light one came first and wants more: what it gets is its share all the same.
-    "$BERTH" queue list -o json | jq -e '[.items[] | select(.name == "light" or .name == "heavy") | .usage.deserved.slot] == ["3", "1"]'
+    "$BERTH" queue list -o json | jq -e '[.items[] | select(.name == "light" or .name == "heavy") | .usage.fairShare.slot] == ["3", "1"]'
     touch "$BATS_TEST_TMPDIR/go"
     "$BERTH" wait "$light" "$heavy" --timeout 60s
 }
@@ -71,7 +71,7 @@ slots() { [ "$("$BERTH" queue show "$1" -o json | jq -r '.usage.allocated.slot /
     run "$BERTH" queue create zero --weight 0
     [ "$status" -ne 0 ]
     [[ $output == *weight* ]]
-    run curl_api POST /v1/queues -d '{"name":"odd","wieght":2}'
+    run curl_api POST /v1/queues -H 'Content-Type: application/json' -d '{"name":"odd","wieght":2}'
     [ "${lines[-1]}" = 422 ]
     [ "$(jq -r '.errors[0].pointer' <<<"${lines[0]}")" = /wieght ]
     [[ ${lines[0]} == *weight* ]]
