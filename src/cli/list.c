@@ -24,12 +24,10 @@ int cli_list(struct cli *cli, const struct args *args, const char *path,
     CLEANUP(freep) char *cursor = text_copy("");
     struct output output;
     struct err err = { 0 };
-    int r = cli_need_client(cli, args);
+    int r = cli_need_output(cli, args, &output);
 
     if (r != 0)
         return r;
-    if (output_from_args(args, cli->settings.values[SETTING_OUTPUT], &output, &err) < 0)
-        return cli_fail_usage(cli, "%s", err.text);
     while (cursor) {
         CLEANUP(json_decrefp) json_t *page = NULL;
         CLEANUP(str_fini) struct str paged = { 0 };
@@ -59,12 +57,10 @@ int cli_show(struct cli *cli, const struct args *args, const char *prefix,
 {
     struct output output;
     struct err err = { 0 };
-    int r = cli_need_client(cli, args);
+    int r = cli_need_output(cli, args, &output);
 
     if (r != 0)
         return r;
-    if (output_from_args(args, cli->settings.values[SETTING_OUTPUT], &output, &err) < 0)
-        return cli_fail_usage(cli, "%s", err.text);
     if (output.format == OUTPUT_TABLE)
         output.format = OUTPUT_WIDE; /* one thing has the room */
     for (size_t i = 0; i < args->rest.n; i++) {
@@ -103,12 +99,10 @@ int cli_change(struct cli *cli, const struct args *args, const struct client_req
     CLEANUP(str_fini) struct str name = { 0 };
     struct output output;
     struct err err = { 0 };
-    int r = cli_need_client(cli, args);
+    int r = cli_need_output(cli, args, &output);
 
     if (r != 0)
         return r;
-    if (output_from_args(args, cli->settings.values[SETTING_OUTPUT], &output, &err) < 0)
-        return cli_fail_usage(cli, "%s", err.text);
     r = cli_call(cli, request, body, &item);
     if (r != 0)
         return r;

@@ -240,12 +240,11 @@ static int run_ps(struct cli *cli, const struct args *args)
 {
     struct ps ps = { .cli = cli, .args = args, .limit = LIMIT_DEFAULT };
     struct err err = { 0 };
-    int r = cli_need_client(cli, args);
+    int r = cli_need_output(cli, args, &ps.output);
 
     if (r != 0)
         return r;
-    if (output_from_args(args, cli->settings.values[SETTING_OUTPUT], &ps.output, &err) < 0 ||
-        args_int(args, "limit", 1, LIMIT_MAX, &ps.limit, &err) < 0)
+    if (args_int(args, "limit", 1, LIMIT_MAX, &ps.limit, &err) < 0)
         return cli_fail_usage(cli, "%s", err.text);
     if (args_has(args, "quiet"))
         ps.output.format = OUTPUT_ID;

@@ -43,12 +43,10 @@ static int run_create(struct cli *cli, const struct args *args)
     static const char *const texts[] = { "user", "namespace", "rights", "lifetime" };
     struct output output;
     struct err err = { 0 };
-    int r = cli_need_client(cli, args);
+    int r = cli_need_output(cli, args, &output);
 
     if (r != 0)
         return r;
-    if (output_from_args(args, cli->settings.values[SETTING_OUTPUT], &output, &err) < 0)
-        return cli_fail_usage(cli, "%s", err.text);
     for (size_t i = 0; i < COUNT_OF(texts); i++)
         if (args_has(args, texts[i]))
             json_object_set_new(body, texts[i], json_string(args_get(args, texts[i])));

@@ -51,6 +51,9 @@ MUST_CHECK int cli_need_settings(struct cli *cli, const struct args *args);
 /** The client that blocks, made at the first call. Returns 0, or an exit code after printing. */
 MUST_CHECK int cli_need_client(struct cli *cli, const struct args *args);
 
+/** Likewise, and the form of the answer by flags and settings. */
+MUST_CHECK int cli_need_output(struct cli *cli, const struct args *args, struct output *out);
+
 /**
  * Asks the API; refusals are printed.
  *
