@@ -115,6 +115,11 @@ static int read_file(const char *path, struct str *out, struct err *err)
     return file_read(AT_FDCWD, path, JOB_BODY_MAX_BYTES, out, err);
 }
 
+static bool is_blank(const struct str *text)
+{
+    return strspn(str_text(text), " \t\r\n") == text->len;
+}
+
 /* What a job is called by its file: "nightly" of "jobs/nightly.yaml"; NULL if that is no name. */
 static char *name_of_path(const char *path)
 {
@@ -278,6 +283,9 @@ int submit_make(struct cli *cli, const struct args *args, json_t **out)
     if (making.path && read_file(making.path, &making.text, &err) < 0)
         return cli_fail(cli, EXIT_USAGE, "%s%s", err.text,
                         err.code == -ENOENT ? "; a command stands behind --" : "");
+    if (making.path && is_blank(&making.text))
+        return cli_fail(cli, EXIT_USAGE, "%s is empty: want a job in YAML or JSON, or a script",
+                        text_eq(making.path, "-") ? "stdin" : making.path);
     if (make(cli, args, &making, &problem) < 0)
         return fail_making(cli, &making, &problem);
     *out = TAKE(making.object);

@@ -20,7 +20,7 @@ struct list {
     char *label_key;
     struct verdicts *verdicts;
     struct nodes *nodes;
-    bool hides_jobs;
+    bool hides_jobs, has_resources;
     json_t *items;
     uint64_t last;
     bool has_more;
@@ -119,7 +119,8 @@ static bool read_filter(struct call *call, struct list *list)
     filter->user = call_query(call, "user");
     filter->name = call_query(call, "name");
     read_label(call, list);
-    if (!cursor_read(call, &list->cursor) || !read_states(call, &filter->states) ||
+    if (!call_query_bool(call, "resources", &list->has_resources) ||
+        !cursor_read(call, &list->cursor) || !read_states(call, &filter->states) ||
         !read_active(call, &filter->states) || !read_since(call, &filter->since) ||
         !read_namespace(call, filter))
         return false;
@@ -136,12 +137,16 @@ static int list_row(const void *row, void *arg)
     const struct row_job *job = row;
     struct list *list = arg;
     struct show_view view = { list->verdicts, list->nodes, list->hides_jobs };
+    json_t *item;
 
     if (json_array_size(list->items) == list->cursor.limit) {
         list->has_more = true;
         return 1;
     }
-    json_array_append_new(list->items, show_job(job, NULL, &view));
+    item = show_job(job, NULL, &view);
+    if (list->has_resources)
+        show_job_resources(item, job);
+    json_array_append_new(list->items, item);
     list->last = job->id;
     return 0;
 }

@@ -101,6 +101,26 @@ S
     [ "$status" -eq 0 ]
 }
 
+@test "a job is held, changed and released" {
+    id=$("$BERTH" submit -o id --runtime process --cpu 250m --memory 64Mi -- true)
+    "$BERTH" wait "$id" --timeout 60s
+    "$BERTH" node cordon "$("$BERTH" node list -o id)"
+    id=$("$BERTH" submit -o id --runtime process --cpu 250m --memory 64Mi -- true)
+    [ "$("$BERTH" job hold "$id")" = "$id  pending" ]
+    "$BERTH" job set "$id" --priority 7 --label run=b --label old=x
+    "$BERTH" job set "$id" --label old-
+    "$BERTH" job show "$id" -o json | jq -e '.held and .priority == 7 and .labels == {run: "b"}'
+    "$BERTH" node uncordon "$("$BERTH" node list -o id)"
+    until_true 20 sh -c "'$BERTH' explain $id | grep -q HELD"
+    # A list in wide says what is asked.
+    "$BERTH" ps -o wide | grep -E "^$id .* 0.25 +64Mi "
+    curl_api GET /v1/jobs | head -n -1 | jq -e '[.items[].resources] | unique == [null]'
+    "$BERTH" job release "$id"
+    "$BERTH" wait "$id" --timeout 60s
+    run "$BERTH" job hold "$id/0"
+    [ "$status" -eq 2 ]
+}
+
 @test "a cordoned node takes nothing until it is uncordoned" {
     node=$("$BERTH" node list -o name)
     "$BERTH" node cordon "$node" --reason 'kernel update'
