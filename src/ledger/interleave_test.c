@@ -88,6 +88,7 @@ static struct op *stop(uint32_t index, uint32_t number, enum cause cause)
     op->stop.attempt = (struct attempt_key){ run.job, 0, index, number };
     op->stop.cause = cause;
     op->stop.grace_ms = -1;
+    op->stop.reason = text_copy("shuffle");
     return op;
 }
 

@@ -96,6 +96,12 @@ static bool are_facts_new(const struct row_node *was, const struct row_node *now
            strcmp(was->taints, now->taints) != 0 || was->state != now->state;
 }
 
+/* Whether a task that was let on it might not be any more, room aside. */
+static bool is_other_kind(const struct row_node *was, const struct row_node *now)
+{
+    return strcmp(was->labels, now->labels) != 0 || strcmp(was->taints, now->taints) != 0;
+}
+
 static const struct held_attempt *find_held(const struct op_register *op,
                                             const struct row_attempt *row)
 {
@@ -191,7 +197,7 @@ void judge_register(struct trial *t, struct op_register *op)
 {
     struct mirror_node *node;
     struct row_node *row;
-    bool is_same_boot = true;
+    bool is_same_boot = true, is_other = false;
 
     if (!is_registration_valid(t, op))
         return;
@@ -206,11 +212,16 @@ void judge_register(struct trial *t, struct op_register *op)
     fill_node(t, op, row);
     if (!node || are_facts_new(node->row, row))
         row->facts++;
+    is_other = node && is_other_kind(node->row, row);
     op->generation = row->generation;
     put_node(t, row, "node.registered");
     put_beat(t, op->node, op->generation, 0);
     meet_all(t, op, is_same_boot);
     answer_held(t, op);
+    if (is_other)
+        held_end_node(t, node, RELEASE_NODE_CHANGED);
+    else
+        held_end_unfit(t, mirror_node(t->mirror, op->node));
 }
 
 /* ---- later ---- */
@@ -260,15 +271,17 @@ void judge_leave(struct trial *t, struct op_leave *op)
         const struct mirror_job *job = mirror_job(t->mirror, rows[i]->job);
         const struct mirror_task *task = mirror_task(job, rows[i]->grp, rows[i]->idx);
         if (task->live == rows[i] && rows[i]->state == ATTEMPT_BOUND)
-            attempt_stop(t, rows[i], CAUSE_SHUTDOWN, 0, "the node leaves");
+            attempt_stop(t, rows[i],
+                         &(struct attempt_stop){ CAUSE_SHUTDOWN, 0, "the node leaves", 0 });
         row_free(ROW_ATTEMPT, rows[i]);
     }
+    held_end_node(t, node, RELEASE_NODE_CHANGED);
     node_review(t, node);
 }
 
 void judge_cordon(struct trial *t, struct op_cordon *op)
 {
-    const struct mirror_node *node = known_node(t, op->node);
+    struct mirror_node *node = known_node(t, op->node);
     struct row_node *row;
 
     if (!node || node->row->is_cordoned == op->is_cordoned)
@@ -280,6 +293,8 @@ void judge_cordon(struct trial *t, struct op_cordon *op)
     row->cordoned_at = op->is_cordoned ? t->now : 0;
     row->facts++;
     put_node(t, row, op->is_cordoned ? "node.cordoned" : "node.uncordoned");
+    if (op->is_cordoned)
+        held_end_node(t, node, RELEASE_NODE_CHANGED);
 }
 
 /* ---- what the steward says ---- */
@@ -343,6 +358,8 @@ void judge_node_state(struct trial *t, struct op_node_state *op)
     if (op->state == NODE_READY)
         row->heard_at = t->now;
     put_node(t, row, type);
-    if (op->state == NODE_LOST)
-        lose_attempts(t, node);
+    if (op->state != NODE_LOST)
+        return;
+    held_end_node(t, node, RELEASE_NODE_CHANGED);
+    lose_attempts(t, node);
 }
