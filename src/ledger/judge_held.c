@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/name.h"
+
 enum { ROOM_COMES_MS = 60000 /* beyond the grace of whoever makes room */ };
 
 /* ---- what is free ---- */
@@ -457,16 +459,27 @@ static void replace(struct trial *t, const struct op_evict *op, struct mirror_jo
     mem_free(rows);
 }
 
+/* Their names, as a list in JSON. */
+static void write_victims(const struct trial *t, const struct op_evict *op, struct str *out)
+{
+    char name[NAME_ATTEMPT_SIZE];
+
+    str_add_char(out, '[');
+    for (size_t i = 0; i < op->n_victims; i++) {
+        const struct attempt_key *key = &op->victims[i].attempt;
+        const struct mirror_job *job = mirror_job(t->mirror, key->job);
+        name_attempt(key->job, job->groups[key->group].name, key->index, key->number, name);
+        str_addf(out, "%s\"%s\"", i ? "," : "", name);
+    }
+    str_add_char(out, ']');
+}
+
 static void open_reservation(struct trial *t, const struct op_evict *op, struct mirror_job *job)
 {
     struct row_reservation *row = row_new(ROW_RESERVATION);
     CLEANUP(str_fini) struct str victims = { 0 };
-    struct attempt_key *keys = NEW0_N(struct attempt_key, op->n_victims + 1);
 
-    for (size_t i = 0; i < op->n_victims; i++)
-        keys[i] = op->victims[i].attempt;
-    attempt_keys_write(keys, op->n_victims, &victims);
-    mem_free(keys);
+    write_victims(t, op, &victims);
     row->job = op->job;
     row->id = op->reservation;
     row->purpose = PURPOSE_EVICTION;

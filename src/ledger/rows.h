@@ -165,7 +165,7 @@ struct row_reservation {
     char *reason;              /* what made the room: "preempt", "reclaim" */
     char *decision;            /* which cycle */
     uint64_t version;          /* of the job, as decided on */
-    char *victims;             /* JSON: the evicted, as [[job,group,index,number], ...] */
+    char *victims;             /* JSON: the names of the evicted attempts */
     int64_t ttl_ms;            /* how long it may stand once its room is free; 0 for ever */
     int64_t until;             /* wall ms: when it is let go as things stand; 0 never */
     int64_t made_at, ended_at; /* wall ms; 0 not yet */

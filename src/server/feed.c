@@ -10,6 +10,7 @@
 #include "base/map.h"
 #include "base/name.h"
 #include "base/quantity.h"
+#include "server/feed_rooms.h"
 
 /* What the engine was told of one task. */
 struct fed_task {
@@ -35,6 +36,7 @@ struct feed {
     struct map jobs;   /* number to struct fed */
     struct heap dues;  /* by deadline */
     struct fed *ended; /* deltas may still point into them */
+    struct feed_rooms rooms;
 };
 
 static void fed_clear(struct fed *fed)
@@ -90,6 +92,7 @@ static void forget_all(struct feed *feed)
         fed_free(entry->value);
     map_fini(&feed->jobs);
     feed->jobs = (struct map){ 0 };
+    feed_rooms_forget(&feed->rooms);
 }
 
 void feed_free(struct feed *feed)
@@ -259,7 +262,8 @@ static void feed_node(const struct batch_event *event, struct arena *arena,
     node->offers = read_amounts(offers, arena, row->name);
     node->labels = read_labels(labels, arena);
     read_taints(taints, arena, node);
-    node->heard_at_ms = row->heard_at;
+    /* The row says when its state last changed: of one that is ready nobody need ask. */
+    node->heard_at_ms = row->state == NODE_READY ? 0 : row->heard_at;
     json_decref(offers);
     json_decref(labels);
     json_decref(taints);
@@ -623,6 +627,10 @@ static void feed_event(struct feed *feed, const struct batch_event *event, struc
         feed_attempt(feed, event, arena, deltas);
     else if (event->kind == ROW_TASK)
         feed_task(feed, event, arena, deltas);
+    else if (event->kind == ROW_RESERVATION)
+        feed_rooms_reservation(&feed->rooms, event->row.reservation);
+    else if (event->kind == ROW_PART)
+        feed_rooms_part(&feed->rooms, event->row.part);
 }
 
 static bool is_of_task(const struct batch_event *event)
@@ -643,6 +651,7 @@ void feed_batch(struct feed *feed, const struct batch *batch, struct arena *aren
     for (size_t i = 0; batch->is_base && i < batch->n_events; i++)
         if (is_of_task(&batch->events[i]))
             feed_event(feed, &batch->events[i], arena, deltas);
+    feed_rooms_tell(&feed->rooms, feed, arena, deltas);
 }
 
 /* ---- questions ---- */
@@ -694,6 +703,22 @@ size_t feed_overdue(const struct feed *feed, int64_t now_ms, struct feed_due *ou
             out[n++] = (struct feed_due){ fed->id, fed->job.version };
     }
     return n;
+}
+
+bool feed_reservation(const struct feed *feed, uint64_t job, struct feed_reservation *out)
+{
+    return feed_rooms_find(&feed->rooms, job, out);
+}
+
+int64_t feed_next_release(const struct feed *feed)
+{
+    return feed_rooms_next_end(&feed->rooms);
+}
+
+size_t feed_to_release(const struct feed *feed, int64_t now_ms, struct feed_reservation *out,
+                       size_t most)
+{
+    return feed_rooms_over(&feed->rooms, now_ms, out, most);
 }
 
 const struct berth_job *feed_job(const struct feed *feed, uint64_t job)
