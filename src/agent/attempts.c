@@ -56,6 +56,7 @@ void attempt_free(struct attempt *attempt)
     order_fini(&attempt->order);
     mem_free(attempt->folder);
     mem_free(attempt->line);
+    str_fini(&attempt->notes);
     mem_free(attempt);
 }
 
@@ -270,20 +271,17 @@ void attempt_listen(struct attempt *attempt)
 static void start(struct attempt *attempt)
 {
     struct agent *agent = attempt->agent;
-    CLEANUP(freep) char *mark = text_format("%s/starting", attempt->folder);
     struct err err = { 0 };
-    int fd, r;
+    int r;
 
     point("before-start");
     attempt->called_us = now_us(agent);
     wire_timing_add(&attempt->timings, "start-wait", attempt->ready_us - attempt->received_us,
                     attempt->called_us - attempt->ready_us, NULL);
     /* Between here and the monitor's own first trace an agent may die: never start it twice. */
-    fd = open(mark, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
-    if (fd >= 0)
-        close(fd);
-    r = fd < 0 ? err_sys(&err, -errno, "make %s", mark)
-               : runtime_start(agent->runtime, &attempt->order.container, &attempt->watch, &err);
+    r = attempt_note(attempt, "starting", "1", &err);
+    if (r == 0)
+        r = runtime_start(agent->runtime, &attempt->order.container, &attempt->watch, &err);
     point("after-start");
     if (r < 0)
         attempt_happens(attempt,
@@ -305,7 +303,10 @@ static void signal_all(struct attempt *attempt, enum stop stop)
 
 static void note_stop(struct attempt *attempt)
 {
-    attempt_note(attempt, "stop", cause_words[attempt->life.wanted]);
+    struct err err = { 0 };
+
+    if (attempt_note(attempt, "stop", cause_words[attempt->life.wanted], &err) < 0)
+        log_warn("a stop would be forgotten by a restart", "why", err.text, NULL);
 }
 
 /* Nothing is left of it but its folder, which is kept for its log if it was ever let start. */

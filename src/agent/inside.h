@@ -27,7 +27,8 @@ struct attempt {
     char name[NAME_ATTEMPT_SIZE];
     char id[ORDER_ID_SIZE];
     char *folder;
-    char *line; /* as delivered, until it is stored */
+    char *line;       /* as delivered, until it is stored */
+    struct str notes; /* to be written when it is */
     struct order order;
     struct life life;
 
@@ -75,7 +76,7 @@ enum link_state { LINK_DOWN, LINK_REGISTERING, LINK_UP };
 struct agent {
     /* options, copied */
     char *node, *data_dir, *attempts_dir, *ended_dir, *version, *register_offers, *register_labels,
-        *register_taints;
+        *register_taints, *register_images;
     struct order_rules rules;
     int64_t start_timeout_ms, stop_budget_ms;
     unsigned turns_max;
@@ -158,8 +159,9 @@ void work_prepare(struct attempt *attempt);
 void work_clean(struct attempt *attempt);
 /** Removes the folder at that path with all in it, on a thread. Takes path. */
 void work_forget(struct agent *agent, char *path);
-/** Writes a small file into the attempt's folder; what fails is logged. */
-void attempt_note(struct attempt *attempt, const char *file, const char *text);
+/** Adds WORD=VALUE to what is stored of the attempt. Returns 0; a negative errno. */
+MUST_CHECK int attempt_note(struct attempt *attempt, const char *word, const char *value,
+                            struct err *err);
 
 /* ---- adopt.c ---- */
 

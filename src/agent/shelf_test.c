@@ -40,7 +40,7 @@ static void scene_begin(struct scene *scene)
 
     snprintf(scene->dir, sizeof(scene->dir), "/tmp/berth-shelf-XXXXXX");
     CHECK(mkdtemp(scene->dir));
-    CHECK_OK(pool_open(1, &scene->pool, &err), &err);
+    CHECK_OK(pool_open("test", 1, &scene->pool, &err), &err);
 }
 
 static void open_shelf(struct scene *scene, int64_t keep_ms, int64_t keep_bytes)

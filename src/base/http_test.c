@@ -173,7 +173,7 @@ static void start(struct fixture *f, struct http_options options)
     options.arg = f;
     CHECK_EQ(pipe(f->said), 0);
     CHECK_OK(loop_open(&f->loop, &err), &err);
-    CHECK_OK(pool_open(1, &f->pool, &err), &err);
+    CHECK_OK(pool_open("test", 1, &f->pool, &err), &err);
     CHECK_OK(http_server_open(f->loop, &options, &f->server, &err), &err);
     f->port = http_server_port(f->server);
     CHECK(f->port != 0);

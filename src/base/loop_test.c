@@ -47,7 +47,7 @@ TEST(loop_gets_every_answer_of_a_pool_then_a_timer)
     struct err err = { 0 };
 
     CHECK_OK(loop_open(&scene.loop, &err), &err);
-    CHECK_OK(pool_open(THREADS, &pool, &err), &err);
+    CHECK_OK(pool_open("test", THREADS, &pool, &err), &err);
     scene.timer = timer_new(scene.loop, on_timer, &scene);
     for (int i = 0; i < POSTS; i++)
         pool_run(pool, work, scene.loop, done, &scene);

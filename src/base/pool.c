@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 
 struct work {
     struct work *next;
@@ -17,6 +18,7 @@ struct pool {
     pthread_cond_t arrived;
     struct work *first, **end;
     bool is_closing;
+    char name[16];
     size_t n_threads;
     pthread_t *threads;
 };
@@ -44,6 +46,7 @@ static void *run_thread(void *arg)
     struct pool *pool = arg;
     struct work *work;
 
+    pthread_setname_np(pthread_self(), pool->name);
     while ((work = next_work(pool))) {
         work->work(work->arg);
         if (work->done)
@@ -53,12 +56,13 @@ static void *run_thread(void *arg)
     return NULL;
 }
 
-int pool_open(size_t n_threads, struct pool **out, struct err *err)
+int pool_open(const char *name, size_t n_threads, struct pool **out, struct err *err)
 {
     struct pool *pool = NEW0(struct pool);
     sigset_t all, was;
     int r = 0;
 
+    snprintf(pool->name, sizeof(pool->name), "%s", name);
     pool->end = &pool->first;
     pool->threads = NEW0_N(pthread_t, n_threads);
     pthread_mutex_init(&pool->lock, NULL);

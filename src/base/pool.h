@@ -10,7 +10,8 @@
 
 struct pool;
 
-MUST_CHECK int pool_open(size_t n_threads, struct pool **out, struct err *err);
+/** Starts the threads; their name, at most 15 bytes, is what `top -H` shows. */
+MUST_CHECK int pool_open(const char *name, size_t n_threads, struct pool **out, struct err *err);
 /** Finishes what was given, then ends; `done` of the last work may still be posted. */
 void pool_close(struct pool *pool);
 

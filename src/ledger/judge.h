@@ -17,7 +17,6 @@ enum judge_rule {
     RULE_FENCE,      /* only the steward of now decides */
     RULE_PENDING,    /* a task that is bound waits */
     RULE_NUMBER,     /* its attempt is the next */
-    RULE_JOB_OPEN,   /* its job is neither over nor stopping */
     RULE_HELD_JOB,   /* nor held */
     RULE_VERSION,    /* and is what was decided on */
     RULE_GANG,       /* it starts with its minimum */

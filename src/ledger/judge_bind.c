@@ -54,7 +54,7 @@ enum wait_code room_for(const struct trial *t, const struct mirror_node *node,
             continue;
         if (is_on(t, RULE_ROOM) && value > room->offered - room->used)
             return short_of(room->resource);
-        if (value && is_on(t, RULE_HELD) &&
+        if (value && node->parts.n && is_on(t, RULE_HELD) &&
             (value > free_now(t, node, room) || value > free_then(t, node, room)))
             return WAIT_RESERVED_FOR_OTHER;
     }
@@ -122,8 +122,8 @@ struct mirror_job *job_to_place(const struct trial *t, uint64_t id, uint64_t ver
     struct mirror_job *job = mirror_job(t->mirror, id);
 
     *code = WAIT_CAPACITY_CHANGED;
-    if (!job || (is_on(t, RULE_JOB_OPEN) && (job_is_over((enum job_state)job->row->state) ||
-                                             job->row->state == JOB_STOPPING))) {
+    /* Nothing of such a job is pending, so this only says it better. */
+    if (!job || job_is_over((enum job_state)job->row->state) || job->row->state == JOB_STOPPING) {
         *why = "it is over or stopping";
     } else if (is_on(t, RULE_HELD_JOB) && job->row->is_held) {
         *code = WAIT_HELD;

@@ -220,7 +220,7 @@ static int add_missing(struct sqlite *s, enum row_kind kind, struct str *sql, st
     return r;
 }
 
-/* From 1 to 2: reservations and orders of machines, and the columns that name them. */
+/* Every table gets what came later: all that was ever changed is additions. */
 static int add_all_missing(struct sqlite *s, struct err *err)
 {
     CLEANUP(str_fini) struct str sql = { 0 };
@@ -231,21 +231,11 @@ static int add_all_missing(struct sqlite *s, struct err *err)
     return r < 0 ? r : run(s, str_text(&sql), err);
 }
 
-/* Step i takes schema i + 1 to i + 2; a new file begins with the last. */
-static int (*const steps[SCHEMA_VERSION - 1])(struct sqlite *s,
-                                              struct err *err) = { add_all_missing };
-
 static int upgrade(struct sqlite *s, int64_t version, struct err *err)
 {
     char sql[64];
-    int r = 0;
+    int r = version == 0 ? create_all(s, err) : add_all_missing(s, err);
 
-    if (version == 0) {
-        r = create_all(s, err);
-        version = SCHEMA_VERSION;
-    }
-    for (; version < SCHEMA_VERSION && r >= 0; version++)
-        r = steps[version - 1](s, err);
     if (r < 0)
         return r;
     snprintf(sql, sizeof(sql), "PRAGMA user_version = %d", SCHEMA_VERSION);

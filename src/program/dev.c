@@ -28,6 +28,7 @@ struct dev {
 
 static void *serve(void *arg)
 {
+    pthread_setname_np(pthread_self(), "api");
     server_run(arg);
     return NULL;
 }

@@ -323,7 +323,7 @@ static void undo_prepare(struct preparation *p)
 {
     struct err err = { 0 };
 
-    if (group_end(p->rt, p->container->id, &err) < 0)
+    if (group_end(p->rt, p->container->id, p->container->runtime, &err) < 0)
         return; /* nothing was started in it; launch stays, and so it can be found */
     remove_in(p->container, "launch");
 }
@@ -435,10 +435,10 @@ int runtime_prepare(struct runtime *rt, const struct container *container,
     /* A cancel that came during the last phase counts too. */
     if (r == 0 && is_cancelled(&p))
         r = err_set(err, -ECANCELED, "cancelled after the last phase");
-    if (r < 0)
+    if (r < 0) {
         undo_from(&p, phase - 1);
-    write_phases(&p);
-    if (r < 0)
+        write_phases(&p); /* the times of one that went well are in the report of its start */
         *detail = r == -ECANCELED ? DETAIL_NONE : why;
+    }
     return r;
 }

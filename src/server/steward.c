@@ -413,6 +413,7 @@ static void *run(void *arg)
 {
     struct steward *steward = arg;
 
+    pthread_setname_np(pthread_self(), "steward");
     while (!atomic_load(&steward->is_stopping)) {
         struct err err = { 0 };
 
