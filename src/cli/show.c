@@ -103,14 +103,11 @@ static int print_job(struct cli *cli, const struct output *output, const json_t 
 
 static int run_show(struct cli *cli, const struct args *args)
 {
-    int exit_code = cli_need_client(cli, args);
     struct output output;
-    struct err err = { 0 };
+    int exit_code = cli_need_output(cli, args, &output);
 
     if (exit_code != 0)
         return exit_code;
-    if (output_from_args(args, cli->settings.values[SETTING_OUTPUT], &output, &err) < 0)
-        return cli_fail_usage(cli, "%s", err.text);
     for (size_t i = 0; i < args->rest.n && exit_code == 0; i++) {
         CLEANUP(json_decrefp) json_t *job = NULL;
         CLEANUP(freep) char *path = NULL;

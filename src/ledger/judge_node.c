@@ -442,6 +442,12 @@ void judge_node_label(struct trial *t, struct op_node_label *op)
 
     if (!node)
         return;
+    if (op->if_rev && op->if_rev != node->row->rev) {
+        problem_set(t->problem, PROBLEM_CHANGED_SINCE,
+                    "node %s is at revision %" PRIu64 ", not %" PRIu64, op->node, node->row->rev,
+                    op->if_rev);
+        return;
+    }
     set = merge_labels(t, node->row->set_labels, op->labels);
     if (!set)
         return;

@@ -289,7 +289,8 @@ struct op_cordon {
 
 struct op_node_label {
     char *node;
-    char *labels; /* JSON object of what changes: a text sets one, null takes it away */
+    char *labels;    /* JSON object of what changes: a text sets one, null takes it back */
+    uint64_t if_rev; /* 0: no precondition */
     char *by;
 };
 

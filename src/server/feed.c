@@ -231,7 +231,9 @@ static void feed_queue(const struct batch_event *event, struct arena *arena,
     queue->seq = row->seq;
     queue->parent = row->parent && *row->parent ? row->parent : NULL;
     queue->state = (enum queue_state)row->state;
-    queue->min_runtime_ms = -1;
+    queue->min_runtime_ms = json_object_get(spec, "minRuntime")
+                                ? json_integer_value(json_object_get(spec, "minRuntime"))
+                                : -1; /* the policy's */
     queue->weight = (int)json_integer_value(json_object_get(spec, "weight"));
     queue->priority = (int)json_integer_value(json_object_get(spec, "priority"));
     queue->has_deserved = json_object_get(spec, "deserved") != NULL;

@@ -54,6 +54,8 @@ struct show_view {
  *
  * @spec  with it and the resources; NULL: as in lists
  */
+/** Adds what a job asks for in all; nothing if its specification cannot be read. */
+void show_job_resources(json_t *object, const struct row_job *row);
 json_t *show_job(const struct row_job *row, const struct job_spec *spec,
                  const struct show_view *view);
 /** Why a group waits. */
