@@ -157,6 +157,14 @@ static void column_task_name(const json_t *item, const struct output *output, st
     str_add(out, slash ? slash + 1 : name ? name : "");
 }
 
+static void add_member(const json_t *reason, const char *key, const char *before, struct str *out)
+{
+    if (!json_object_get(reason, key))
+        return;
+    str_add(out, before);
+    output_text(reason, key, out);
+}
+
 static void column_task_info(const json_t *item, const struct output *output, struct str *out)
 {
     const char *state = json_string_value(json_object_get(item, "state"));
@@ -167,6 +175,7 @@ static void column_task_info(const json_t *item, const struct output *output, st
             str_add(out, out->len ? "  until " : "until ");
             output_text(item, "notBefore", out);
         }
+        add_member(item, "evictedFor", out->len ? "  evicted for " : "evicted for ", out);
     } else {
         const char *message = json_string_value(json_object_get(item, "message"));
 
@@ -197,14 +206,6 @@ bool job_state_is_over(const char *state)
     int i = state ? states_find(state, job_state_words, JOB_STATE_COUNT) : -1;
 
     return i >= 0 && job_is_over((enum job_state)i);
-}
-
-static void add_member(const json_t *reason, const char *key, const char *before, struct str *out)
-{
-    if (!json_object_get(reason, key))
-        return;
-    str_add(out, before);
-    output_text(reason, key, out);
 }
 
 void job_add_reason(const json_t *job, struct str *out)

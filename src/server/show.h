@@ -79,6 +79,11 @@ json_t *show_task(const struct show_task *task);
 /** The word of a task's state. */
 const char *show_task_state(const struct show_task *task);
 
+json_t *show_reservation(const struct row_reservation *row);
+/** One task's held room. @group  its group's name */
+json_t *show_room(const struct row_part *row, const char *group);
+json_t *show_order(const struct row_order *row);
+
 json_t *show_node(const struct row_node *row);
 /**
  * Adds what is of the moment: what is in use and free, and whether its agent is there.
