@@ -22,7 +22,7 @@ static int n_rounds(int usual)
 /* --- Queues */
 
 struct plain_queue {
-    char name[8];
+    char name[24];
     int parent; /* -1: none */
     int weight;
     int64_t deserved[N_DIMS], cap[N_DIMS], guarantee[N_DIMS]; /* -1: not stated */
@@ -189,9 +189,8 @@ static void share_deserved(struct plain_world *w, int up, long double of, int d)
         struct plain_queue *q = &w->q[i];
         if (!is_child(w, i, up))
             continue;
-        q->got[d] = q->deserved[d] >= 0
-                        ? (long double)q->deserved[d]
-                        : least(most(rest, 0) * q->weight / weights, cap_of(q, d));
+        q->got[d] = q->deserved[d] >= 0 ? (long double)q->deserved[d]
+                                        : least(most(rest, 0) * q->weight / weights, cap_of(q, d));
         share_deserved(w, (int)i, q->got[d], d);
     }
 }
@@ -359,7 +358,8 @@ static long double may_hold(const struct plain_world *w, int i, int d)
             guaranteed += (long double)w->q[k].guarantee[d];
     for (int up = i; up >= 0 && cap > 1e17L; up = w->q[up].parent)
         cap = w->q[up].cap[d] > 0 ? (long double)w->q[up].cap[d] : cap; /* the nearest stated */
-    whole = whole > 1e17L ? 1e18L : most(whole - guaranteed, 0) + most((long double)q->guarantee[d], 0);
+    whole =
+        whole > 1e17L ? 1e18L : most(whole - guaranteed, 0) + most((long double)q->guarantee[d], 0);
     return least(whole, cap);
 }
 
@@ -429,7 +429,7 @@ TEST(plain_capacity_agrees)
 /* --- The best node */
 
 struct plain_node {
-    char id[8];
+    char id[24];
     int64_t offers[N_DIMS], used[N_DIMS];
     int weight, n_tasks;
     bool cordoned, tainted, has_label;
@@ -468,8 +468,8 @@ static double plain_score(const struct plain_node *n, const struct plain_job *jo
 }
 
 /* Of the nodes with the highest score the one whose name comes first. */
-static struct plain_node *plain_best(struct plain_node *nodes, size_t n, const struct plain_job *job,
-                                     enum rule rule)
+static struct plain_node *plain_best(struct plain_node *nodes, size_t n,
+                                     const struct plain_job *job, enum rule rule)
 {
     struct plain_node *best = NULL;
 
@@ -509,14 +509,12 @@ static void plain_place(struct plain_node *nodes, size_t n, const struct plain_j
 static void use_rule(struct world *w, enum rule rule)
 {
     const struct berth_value zero = { .kind = BERTH_VALUE_INT };
-    struct berth_value values[8], object = { .kind = BERTH_VALUE_OBJECT,
-                                             .members = values,
-                                             .n_members = COUNT_OF(values) };
-    static const char *const names[] = {
-        "leastrequested.weight",   "mostrequested.weight",    "nodeaffinity.weight",
-        "podaffinity.weight",      "balancedresource.weight", "tainttoleration.weight",
-        "imagelocality.weight",    "podtopologyspread.weight"
-    };
+    struct berth_value values[8],
+        object = { .kind = BERTH_VALUE_OBJECT, .members = values, .n_members = COUNT_OF(values) };
+    static const char *const names[] = { "leastrequested.weight",   "mostrequested.weight",
+                                         "nodeaffinity.weight",     "podaffinity.weight",
+                                         "balancedresource.weight", "tainttoleration.weight",
+                                         "imagelocality.weight",    "podtopologyspread.weight" };
     struct berth_plugin_use uses[] = { { .name = "gang" },
                                        { .name = "predicates" },
                                        { .name = rule == RULE_LEDGER    ? "ledger"
@@ -524,9 +522,11 @@ static void use_rule(struct world *w, enum rule rule)
                                                                         : "nodeorder" } };
     struct berth_tier tier = { uses, COUNT_OF(uses) };
     const char *const action = "allocate";
-    struct berth_config config = {
-        .has_tiers = true, .tiers = &tier, .n_tiers = 1, .has_actions = true, .actions = { &action, 1 }
-    };
+    struct berth_config config = { .has_tiers = true,
+                                   .tiers = &tier,
+                                   .n_tiers = 1,
+                                   .has_actions = true,
+                                   .actions = { &action, 1 } };
 
     for (size_t i = 0; i < COUNT_OF(values); i++) {
         values[i] = zero;
@@ -558,13 +558,13 @@ static void tell_plain_node(struct world *w, const struct plain_node *n, size_t 
 static void tell_plain_job(struct world *w, const struct plain_job *job, int number)
 {
     struct berth_label label = { "disk", "nvme" };
-    struct berth_toleration all = { .exists = true, .all_effects = true };
+    struct berth_toleration one = { .key = "only", .exists = true, .all_effects = true };
     struct berth_task_group group = { .name = "task",
                                       .replicas = (uint32_t)job->n_tasks,
                                       .asks = amounts_of(w, job->asks),
                                       .node_selector = { &label, job->wants_label },
                                       .preferred_labels = { &label, job->prefers_label },
-                                      .tolerations = &all,
+                                      .tolerations = &one,
                                       .n_tolerations = job->tolerates };
 
     world_tell(w, BERTH_JOB,
@@ -591,6 +591,16 @@ static size_t make_nodes(struct plain_node nodes[MOST_NODES], uint64_t *random)
         nodes[i].offers[1] = 1000 * (1 + (int64_t)(test_random(random) % 4));
     }
     return n;
+}
+
+static void say_world(const struct plain_node *nodes, size_t n, int round, enum rule rule)
+{
+    print_error("round %d, rule %d\n", round, (int)rule);
+    for (size_t i = 0; i < n; i++)
+        print_error("%s offers %" PRId64 " %" PRId64 " weight %d%s%s%s\n", nodes[i].id,
+                    nodes[i].offers[0], nodes[i].offers[1], nodes[i].weight,
+                    nodes[i].cordoned ? " cordoned" : "", nodes[i].tainted ? " tainted" : "",
+                    nodes[i].has_label ? " label" : "");
 }
 
 TEST(plain_search_finds_the_same_nodes)
@@ -620,7 +630,7 @@ TEST(plain_search_finds_the_same_nodes)
         }
         world_cycle(&w);
         if (!text_eq(world_groups(&w), str_text(&wanted)))
-            print_error("round %d, rule %d\n", round, (int)rule);
+            say_world(nodes, n, round, rule);
         CHECK_TEXT(world_groups(&w), str_text(&wanted));
         world_fini(&w);
     }

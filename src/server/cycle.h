@@ -20,7 +20,7 @@ struct cycle;
 
 struct cycle_options {
     struct ledger *ledger;
-    const struct clock *clock;               /* NULL: the machine's */
+    const struct clock *clock; /* NULL: the machine's */
     struct feed_engine_from from;
     uint64_t seed;
     uint64_t max_tasks; /* to place in one cycle; 0: 2,000 */

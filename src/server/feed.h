@@ -18,7 +18,7 @@ struct feed;
 
 /* What the server's engines are made from. Borrowed: it outlives them. */
 struct feed_engine_from {
-    const struct berth_config *config; /* NULL: profile berth */
+    const struct berth_config *config;       /* NULL: profile berth */
     const struct berth_plugin_file *plugins; /* that it may name */
     size_t n_plugins;
 };

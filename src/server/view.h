@@ -21,7 +21,7 @@ struct view;
 
 struct view_options {
     struct ledger *ledger;
-    const struct clock *clock;         /* NULL: the machine's */
+    const struct clock *clock; /* NULL: the machine's */
     struct feed_engine_from from;
     uint64_t seed;
     int64_t idle_ms; /* without a question it lets go after this; 0: 5 min */
