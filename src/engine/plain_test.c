@@ -22,7 +22,7 @@ static int n_rounds(int usual)
 /* --- Queues */
 
 struct plain_queue {
-    char name[8];
+    char name[24];
     int parent; /* -1: none */
     int weight;
     int64_t deserved[N_DIMS], cap[N_DIMS], guarantee[N_DIMS]; /* -1: not stated */
@@ -429,7 +429,7 @@ TEST(plain_capacity_agrees)
 /* --- The best node */
 
 struct plain_node {
-    char id[8];
+    char id[24];
     int64_t offers[N_DIMS], used[N_DIMS];
     int weight, n_tasks;
     bool cordoned, tainted, has_label;

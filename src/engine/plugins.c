@@ -6,7 +6,8 @@
 const struct plugin *const plugins[] = {
     &plugin_binpack,       &plugin_capacity,
     &plugin_cdp,           &plugin_conformance,
-    &plugin_drf,           &plugin_gang,
+    &plugin_deviceshare,   &plugin_drf,
+    &plugin_fragmentation, &plugin_gang,
     &plugin_ledger,        &plugin_network_topology_aware,
     &plugin_nodegroup,     &plugin_nodeorder,
     &plugin_overcommit,    &plugin_pdb,

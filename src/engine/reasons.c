@@ -215,16 +215,24 @@ static const struct berth_reason *why_reason(struct session *s, const struct why
     return reason;
 }
 
-/* How many tasks of the kind the nodes could hold if they were empty. */
-static uint64_t most_ever(struct session *s, struct kind *kind)
+/* Whether a node's refusal is of what it is, not of what it holds or of how it is at the moment. */
+static bool is_lasting(enum wait_code code)
+{
+    return code >= WAIT_SHARD && code <= WAIT_VOLUME_ABSENT && code != WAIT_NODE_BUSY &&
+           code != WAIT_PORT_TAKEN;
+}
+
+/* How many tasks of the kind the nodes could hold if they were empty; `later`: and those too that are
+ * away or closed for now. */
+static uint64_t most_ever(struct session *s, struct kind *kind, bool later)
 {
     const struct model *model = s->model;
     uint64_t sum = 0;
 
     for (uint32_t i = 0; i < model->nodes.n; i++) {
         uint64_t here = UINT32_MAX;
-        if (fit_predicate(s, kind, model->nodes.at[i]) < WAIT_NODE_BUSY &&
-            fit_predicate(s, kind, model->nodes.at[i]))
+        enum wait_code code = fit_predicate(s, kind, model->nodes.at[i]);
+        if (later ? is_lasting(code) : code && code < WAIT_NODE_BUSY)
             continue;
         for (size_t k = 0; k < kind->asks.n; k++) {
             uint64_t fit =
@@ -259,8 +267,43 @@ static const struct berth_reason *gang_reason(struct session *s, struct job *job
     reason->placed = seat->placed;
     reason->needed = job->min_available;
     reason->stuck_group = stuck_group(s, job, kind);
-    if (job->n_groups == 1 && most_ever(s, kind) < job->min_available)
+    if (job->n_groups == 1 && most_ever(s, kind, false) < job->min_available)
         reason->code = WAIT_LARGER_THAN_CLUSTER;
+    return reason;
+}
+
+const struct berth_reason *kind_never(struct session *s, const struct job *job, struct kind *kind)
+{
+    struct berth_reason *reason = ARENA_NEW0(s->out, struct berth_reason);
+    struct why why = { .dim = NOWHERE };
+    struct fit_counts counts;
+    uint32_t dim, n_lasting = 0;
+
+    if (job->queue && job->queue->kept && !queue_may_allocate(s, job->queue, kind, &why) &&
+        why.code == WAIT_LARGER_THAN_QUEUE)
+        return why_reason(s, &why, 0);
+    if (!s->model->nodes.n) {
+        reason->code = WAIT_NO_NODE_KNOWN;
+        return reason;
+    }
+    fit_count(s, kind, &s->arena, &counts);
+    for (int code = WAIT_FIRST_OF_NODE; code < WAIT_CODE_COUNT; code++)
+        n_lasting += is_lasting((enum wait_code)code) ? counts.by_code[code] : 0;
+    if (is_too_large(s->model, kind, &dim)) {
+        reason->code = WAIT_LARGER_THAN_ANY_NODE;
+        if (dim != NOWHERE)
+            explain_dim(s, kind, dim, reason);
+    } else if (n_lasting == s->model->nodes.n) {
+        reason->code = most_nodes(&counts);
+        explain_words(s, kind, reason);
+    } else if (job->n_groups == 1 && most_ever(s, kind, true) < job->min_available) {
+        reason->code = WAIT_LARGER_THAN_CLUSTER;
+        reason->needed = job->min_available;
+        reason->placed = (uint32_t)most_ever(s, kind, true);
+    } else {
+        return NULL;
+    }
+    list_counts(s, &counts, reason);
     return reason;
 }
 

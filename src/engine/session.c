@@ -86,6 +86,7 @@ void session_close(struct session *s)
     VEC_FINI(&s->groups);
     arena_fini(&s->arena);
     arena_fini(&s->scratch);
+    arena_fini(&s->tried);
     free(s);
 }
 

@@ -77,7 +77,8 @@ struct session {
     struct arena arena;  /* ends with the session */
     struct arena *lists; /* for lists that end with the step that makes them; often the above */
     struct arena scratch;
-    struct arena *out; /* the answer's */
+    struct arena tried; /* choices of devices that are only looked at */
+    struct arena *out;  /* the answer's */
     uint64_t number;
     VEC_OF(struct op) log;
     VEC_OF(struct berth_group) groups;
@@ -190,6 +191,9 @@ void answer_memo(struct session *s, const char *name, const void *data, size_t s
 void answer_ops(struct session *s, const struct op *ops, size_t n, const struct job *job);
 /** Why the tasks of a class wait; lives in the answer. */
 const struct berth_reason *kind_reason(struct session *s, struct kind *kind);
+/** Why the cluster as it is could never run tasks of a job's class, however long they wait; NULL: it
+ * could. Lives in the answer. */
+const struct berth_reason *kind_never(struct session *s, const struct job *job, struct kind *kind);
 /** Fills the verdicts, while the session's changes still stand. */
 void answer_verdicts(struct session *s, struct berth_decisions *out);
 void answer_digest(struct session *s, struct berth_decisions *out);

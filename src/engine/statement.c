@@ -46,7 +46,8 @@ void statement_allocate(struct statement *stmt, struct task *task, struct node *
                      .from_evicted = task->evicted,
                      .score = score,
                      .reservation = stmt->s->reservation,
-                     .hold = devices_choose(stmt->s, task, node, true) };
+                     .hold =
+                         devices_choose(stmt->s, task->group->kind, node, true, &stmt->s->arena) };
 
     assert(task->state == BERTH_TASK_PENDING);
     change(stmt->s, &op, BERTH_TASK_ALLOCATED, node);
@@ -63,7 +64,8 @@ void statement_pipeline(struct statement *stmt, struct task *task, struct node *
                      .from_evicted = task->evicted,
                      .evicted = evicted,
                      .score = score,
-                     .hold = devices_choose(stmt->s, task, node, false) };
+                     .hold =
+                         devices_choose(stmt->s, task->group->kind, node, false, &stmt->s->arena) };
 
     assert(task->state == BERTH_TASK_PENDING);
     change(stmt->s, &op, BERTH_TASK_PIPELINED, node);
