@@ -27,6 +27,7 @@
 struct arena;
 struct str;
 struct berth_engine;
+struct berth_plugin; /* berth/plugin.h */
 
 #define BERTH_ENGINE_VERSION "1"
 #define BERTH_NEVER          INT64_MAX /* an instant that does not come */
@@ -199,6 +200,7 @@ struct berth_node {
     const struct berth_taint *taints;
     size_t n_taints;
     struct berth_words capabilities;
+    struct berth_words image_folders;    /* that images may come from; none: any */
     struct berth_amounts offers;         /* allocatable; without `pods` any number of tasks fits */
     struct berth_amounts device_classes; /* how many devices of each class claims can take */
     int weight;                          /* profile ledger */
@@ -242,6 +244,7 @@ struct berth_task_group {
     bool never_preempts; /* preemptionPolicy: Never */
     bool whole_cores;
     const char *capability;        /* exact, such as image@2.1 */
+    const char *image;             /* the path of its image, or a folder above it; NULL: none */
     const char *pinned_to;         /* the one node */
     struct berth_words gpu_models; /* best first; "any" alone: the catalogue */
     int64_t gpu_memory;            /* of one device */
@@ -554,6 +557,17 @@ struct berth_config {
  */
 MUST_CHECK int berth_config_check(const struct berth_config *config, struct err *err);
 
+/* A plugin that the caller has loaded. */
+struct berth_plugin_file {
+    const struct berth_plugin *plugin; /* must outlive every engine that it is given to */
+    const char *hash;                  /* of the file it came from: enters the digest */
+};
+
+/** The same where the configuration may name these plugins too. */
+MUST_CHECK int berth_config_check_with(const struct berth_config *config,
+                                       const struct berth_plugin_file *plugins, size_t n,
+                                       struct err *err);
+
 /** The i-th name of the built-in profiles, actions or plugins; NULL behind the last. */
 const char *berth_profile_at(size_t i);
 const char *berth_action_at(size_t i);
@@ -612,6 +626,15 @@ struct berth_delta {
 /** A new, empty engine with the default configuration. Yours to berth_engine_free. */
 MUST_CHECK struct berth_engine *berth_engine_new(struct err *err);
 void berth_engine_free(struct berth_engine *engine);
+
+/**
+ * Adds a plugin, which configurations applied from now on may name. Its name, version and hash
+ * are part of the digest of every cycle that it takes part in.
+ *
+ * Returns  0; -EINVAL: another ABI version, no name, or the name of a plugin that is there
+ */
+MUST_CHECK int berth_engine_add_plugin(struct berth_engine *engine,
+                                       const struct berth_plugin_file *file, struct err *err);
 
 /**
  * Applies deltas. Applying one twice changes nothing; order matters only between deltas of one
@@ -699,6 +722,9 @@ struct berth_reason {
     const char *blocker;     /* who holds the rest: a job, queue or reservation; NULL */
     int64_t until_ms;        /* when time alone ends it; 0 */
     uint32_t placed, needed; /* gang: members with a place, members needed */
+    const char *stuck_group; /* gang: the group whose member found no node; NULL */
+    const char *wants;       /* what was asked of the node, where that is no amount: disk=nvme */
+    const char *has;         /* what `node` has instead; NULL: nothing */
     const struct berth_node_count *counts;
     size_t n_counts;
 };
@@ -765,63 +791,6 @@ int berth_engine_export(const struct berth_engine *engine, berth_sink_fn *sink, 
 /** Adds a delta's canonical text; for comparing exports. */
 void berth_delta_write(const struct berth_delta *delta, struct str *out);
 
-/* --- Questions ---------------------------------------------------------------------------- */
-/* Asked of the model as it stands, at in->now_ms; they change nothing. A name that is not
- * known is -ENOENT. Lists live in the arena that is passed. */
-
-struct berth_node_reason {
-    const char *node;
-    enum wait_code code; /* the first check it fails; WAIT_NONE: the task fits */
-    const char *resource;
-    int64_t asked, free;
-    const char *holder; /* the job that holds most of it there, or NULL */
-    double score;       /* where the task fits */
-};
-
-struct berth_explanation {
-    enum wait_code state; /* the reason a cycle would give; WAIT_NONE if it would be placed */
-    const struct berth_reason *reason;
-    const struct berth_node_reason *nodes; /* every node, by rank */
-    size_t n_nodes;
-};
-
-/** Everything about why a task waits, or where it would go. */
-MUST_CHECK int berth_engine_explain(struct berth_engine *engine, const struct berth_cycle_in *in,
-                                    const struct berth_task_ref *task, struct arena *arena,
-                                    struct berth_explanation *out, struct err *err);
-
-/** Whether the predicate hooks let the task onto the node, room aside. */
-MUST_CHECK int berth_engine_feasible(struct berth_engine *engine, const struct berth_cycle_in *in,
-                                     const struct berth_task_ref *task, const char *node, bool *out,
-                                     struct err *err);
-
-/** What the node order hooks give each of the nodes in sum, these being the candidates. */
-MUST_CHECK int berth_engine_node_scores(struct berth_engine *engine,
-                                        const struct berth_cycle_in *in,
-                                        const struct berth_task_ref *task,
-                                        const struct berth_words *nodes, double *out,
-                                        struct err *err);
-
-/* A queue's arithmetic. */
-struct berth_queue_view {
-    struct berth_amounts deserved, fair_share, allocated, requested, cap;
-    uint32_t n_pending, n_running, n_ended; /* jobs */
-};
-MUST_CHECK int berth_engine_queue(struct berth_engine *engine, const struct berth_cycle_in *in,
-                                  const char *queue, struct arena *arena,
-                                  struct berth_queue_view *out, struct err *err);
-
-/** The phase that a job's tasks make. */
-MUST_CHECK int berth_engine_job_phase(struct berth_engine *engine, const struct berth_cycle_in *in,
-                                      const char *job, enum berth_phase *out, struct err *err);
-
-/* A node's arithmetic. */
-struct berth_node_view {
-    struct berth_amounts offers, used, free, reserved;
-    struct berth_numbers cores_held;
-    uint32_t n_tasks;
-};
-MUST_CHECK int berth_engine_node(struct berth_engine *engine, const char *node, struct arena *arena,
-                                 struct berth_node_view *out, struct err *err);
+#include "berth/questions.h"
 
 #endif

@@ -14,13 +14,13 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include "agent/inside.h"
-#include "base/digest.h"
 #include "base/file.h"
 #include "base/log.h"
 
@@ -118,6 +118,23 @@ static void set_taints(struct agent *agent, const struct agent_options *options)
     json_decref(list);
 }
 
+/* The folders that images may come from, as they were said and as they are: a job may name either. */
+static void set_images(struct agent *agent, const struct agent_options *options)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; options->image_prefixes && options->image_prefixes[i]; i++) {
+        const char *said = options->image_prefixes[i];
+        CLEANUP(freep) char *real = realpath(said, NULL);
+
+        json_array_append_new(list, json_string(said));
+        if (real && strcmp(real, said) != 0)
+            json_array_append_new(list, json_string(real));
+    }
+    agent->register_images = json_dumps(list, JSON_COMPACT);
+    json_decref(list);
+}
+
 static void set_limits(struct agent *agent, const struct agent_options *options)
 {
     unsigned per_core = (unsigned)((agent->machine.cpu_milli + 999) / 1000) * 2;
@@ -142,8 +159,10 @@ static int set_options(struct agent *agent, const struct agent_options *options,
     set_offers(agent, options);
     set_labels(agent, options);
     set_taints(agent, options);
-    if (!agent->register_offers || !agent->register_labels || !agent->register_taints)
-        return err_set(err, -EINVAL, "an offer, label or taint is not UTF-8");
+    set_images(agent, options);
+    if (!agent->register_offers || !agent->register_labels || !agent->register_taints ||
+        !agent->register_images)
+        return err_set(err, -EINVAL, "an offer, label, taint or image prefix is not UTF-8");
     return 0;
 }
 
@@ -166,7 +185,7 @@ static int open_data(struct agent *agent, struct err *err)
     r = spares_open(agent, err);
     if (r < 0)
         return r;
-    return identity_read(agent->data_dir, &agent->identity, err);
+    return identity_open(agent->data_dir, &agent->identity, err);
 }
 
 static void say(void *ctx, const char *key, const char *value, const char *message)
@@ -188,10 +207,7 @@ static void speed_up(struct agent *agent)
  * of its own, so that neither takes the other's containers for what a dead one left. */
 static char *group_name(const struct agent *agent)
 {
-    char digest[DIGEST_HEX_SIZE];
-
-    digest_hex(agent->data_dir, strlen(agent->data_dir), digest);
-    return text_format("%s-%.8s", agent->node, digest);
+    return text_format("%s-%.8s", agent->node, agent->identity.own);
 }
 
 static int open_parts(struct agent *agent, const struct agent_options *options, struct err *err)
@@ -351,6 +367,7 @@ static void free_options(struct agent *agent)
     mem_free(agent->register_offers);
     mem_free(agent->register_labels);
     mem_free(agent->register_taints);
+    mem_free(agent->register_images);
 }
 
 void agent_close(struct agent *agent)

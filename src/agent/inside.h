@@ -79,7 +79,7 @@ enum link_state { LINK_DOWN, LINK_REGISTERING, LINK_UP };
 struct agent {
     /* options, copied */
     char *node, *data_dir, *attempts_dir, *ended_dir, *spare_dir, *version, *register_offers,
-        *register_labels, *register_taints;
+        *register_labels, *register_taints, *register_images;
     struct order_rules rules;
     int64_t start_timeout_ms, stop_budget_ms;
     unsigned turns_max;

@@ -320,10 +320,13 @@ static void add_registration(struct agent *agent, struct str *body)
     wire_text(body, agent->machine.boot_id);
     str_add(body, ",\"incarnation\":");
     wire_text(body, agent->identity.incarnation);
+    str_add(body, ",\"identity\":");
+    wire_text(body, agent->identity.own);
     str_addf(body, ",\"revisionSeen\":%" PRId64 ",\"version\":", agent->identity.revision);
     wire_text(body, agent->version);
-    str_addf(body, ",\"offers\":%s,\"labels\":%s,\"taints\":%s", agent->register_offers,
-             agent->register_labels, agent->register_taints);
+    str_addf(body, ",\"offers\":%s,\"labels\":%s,\"taints\":%s,\"images\":%s",
+             agent->register_offers, agent->register_labels, agent->register_taints,
+             agent->register_images);
     add_info(agent, body);
     add_attempts(agent, body);
     str_add_char(body, '}');
@@ -388,6 +391,19 @@ static void take_registration(struct agent *agent, const json_t *object)
              "generation", log_int(agent->generation), NULL);
 }
 
+/* Why a registration was not taken, in words. */
+static void say_refused(struct agent *agent, int r, const struct client_answer *answer,
+                        const struct err *err)
+{
+    struct problem problem = { 0 };
+
+    if (r == 0)
+        client_answer_problem(answer, &problem);
+    log_line(agent->is_told_down ? LOG_DEBUG : LOG_WARN, "cannot register yet", "server",
+             client_address(agent->client), "why", r < 0 ? err->text : problem.detail, NULL);
+    agent->is_told_down = true; /* once, however long it lasts */
+}
+
 /* A first registration that is refused will be refused again: the operator must hear of it. */
 static bool is_fatal(struct agent *agent, const struct client_answer *answer)
 {
@@ -423,10 +439,7 @@ static void on_registered(void *arg, int r, const struct client_answer *answer,
         int64_t pause = next_pause(&agent->register_pause_ms);
         json_decref(object);
         agent->link = LINK_DOWN;
-        log_line(agent->is_told_down ? LOG_DEBUG : LOG_WARN, "cannot register yet", "server",
-                 client_address(agent->client), "why", r < 0 ? err->text : str_text(&answer->body),
-                 NULL);
-        agent->is_told_down = true; /* once, however long it lasts */
+        say_refused(agent, r, answer, err);
         timer_set(agent->register_timer, pause);
         return;
     }

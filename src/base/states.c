@@ -44,6 +44,7 @@ const char *const cause_words[CAUSE_COUNT] = {
     [CAUSE_SHUTDOWN] = "SHUTDOWN",
     [CAUSE_NODE_LOST] = "NODE_LOST",
     [CAUSE_DISOWNED] = "DISOWNED",
+    [CAUSE_MONITOR_LOST] = "MONITOR_LOST",
 };
 
 const char *const detail_words[DETAIL_COUNT] = {
@@ -57,6 +58,7 @@ const char *const detail_words[DETAIL_COUNT] = {
     [DETAIL_START_TIMEOUT] = "START_TIMEOUT",
     [DETAIL_COMMAND_NOT_FOUND] = "COMMAND_NOT_FOUND",
     [DETAIL_COMMAND_NOT_EXECUTABLE] = "COMMAND_NOT_EXECUTABLE",
+    [DETAIL_IMAGE_NOT_ALLOWED] = "IMAGE_NOT_ALLOWED",
 };
 
 const char *const then_words[THEN_COUNT] = {
@@ -127,6 +129,7 @@ bool cause_spends_try(enum cause cause, int exit_code)
     case CAUSE_HEALTH_FAILED:
     case CAUSE_START_FAILED:
     case CAUSE_DISOWNED:
+    case CAUSE_MONITOR_LOST:
         return true;
     case CAUSE_NONE:
     case CAUSE_LIMIT_REACHED:
@@ -160,6 +163,7 @@ static int strength(enum cause cause)
     case CAUSE_START_FAILED:
     case CAUSE_NODE_LOST:
     case CAUSE_DISOWNED:
+    case CAUSE_MONITOR_LOST:
     case CAUSE_COUNT:
         return 0;
     }
@@ -175,6 +179,8 @@ int cause_shell_code(enum cause cause, enum detail detail, int exit_code, int ex
 {
     if (cause == CAUSE_OUT_OF_MEMORY)
         return 128 + SIGKILL;
+    if (cause == CAUSE_MONITOR_LOST)
+        return 125;
     if (cause == CAUSE_START_FAILED) {
         if (detail == DETAIL_COMMAND_NOT_FOUND)
             return 127;

@@ -76,6 +76,7 @@ enum cause {
     CAUSE_SHUTDOWN,
     CAUSE_NODE_LOST,
     CAUSE_DISOWNED,
+    CAUSE_MONITOR_LOST, /* its monitor was killed: how it ended is not known */
     CAUSE_COUNT
 };
 
@@ -91,6 +92,7 @@ enum detail {
     DETAIL_START_TIMEOUT,
     DETAIL_COMMAND_NOT_FOUND,
     DETAIL_COMMAND_NOT_EXECUTABLE,
+    DETAIL_IMAGE_NOT_ALLOWED,
     DETAIL_COUNT
 };
 
@@ -130,7 +132,8 @@ bool cause_is_stronger(enum cause new_cause, enum cause old_cause);
 
 /**
  * What a shell sees of an attempt's end: the code; 128 + n for a signal; 137 for out of memory
- * and for a limit reached after KILL; 125, 126, 127 for a start that failed.
+ * and for a limit reached after KILL; 125, 126, 127 for a start that failed, 125 for an end that
+ * nobody saw.
  */
 int cause_shell_code(enum cause cause, enum detail detail, int exit_code, int exit_signal);
 

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "engine/devices.h"
+#include "engine/outside.h"
 #include "engine/session.h"
 #include "engine/shape.h"
 
@@ -74,7 +76,10 @@ static void part_fill(struct session *s, const struct op *op, const char *job,
     part->node = arena_text(s->out, op->node->id);
     part->facts = op->node->kept ? op->node->kept->facts : 0;
     part->generation = op->node->kept ? op->node->kept->generation : 0;
-    part->holds = task_shows(s, task);
+    part->holds = op->hold && op->hold->asks.n ? asks_show(s->model, s->out, &op->hold->asks)
+                                               : task_shows(s, task);
+    if (op->hold)
+        hold_show(s->model, op->node, op->hold, s->out, part);
     part->score = op->kind == OP_EVICT ? 0 : op->score;
     part->reservation = op->reservation ? arena_text(s->out, op->reservation) : NULL;
     if (op->kind != OP_EVICT && task->group->spec->n_host_ports) {
@@ -257,8 +262,12 @@ void answer_digest(struct session *s, struct berth_decisions *out)
     str_add(&text, s->setup->profile);
     if (s->setup->kept)
         shape_write(shape_of[BERTH_CONFIG], s->setup->kept, 0, &text);
-    for (size_t i = 0; i < s->setup->n_uses; i++)
+    for (size_t i = 0; i < s->setup->n_uses; i++) {
+        const struct outside *outside = outside_of(&s->setup->uses[i]);
         str_addf(&text, " %s", s->setup->uses[i].plugin->name);
+        if (outside)
+            str_addf(&text, " %s %s", outside->given.version, outside->hash);
+    }
     fold(digest, &text);
     for (size_t i = 0; i < out->n_groups; i++) {
         shape_write(&shape_group, &out->groups[i], 0, &text);

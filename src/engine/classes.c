@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "engine/fit.h"
+#include "engine/kept.h"
 #include "engine/model.h"
 #include "engine/shape.h"
 
@@ -46,7 +46,11 @@ static void kind_asks(struct model *model, struct kind *kind)
     }
     if (model->gpu_implied && kind->spec->gpu_models.n && !has_gpu)
         asks_add(model, &kind->asks, dim_of(model, "gpu"), 1000);
-    kind->best_effort = kind->asks.n == 0;
+    kind->best_effort = kind->asks.n == 0 && !kind->spec->gpu_memory;
+    if (kind->spec->gpu_memory)
+        dim_of(model, "gpu");
+    kind->wants_devices = kind->spec->gpu_memory || kind->spec->whole_cores ||
+                          (kind->asks.n && kind->asks.at[kind->asks.n - 1].dim >= DIM_OTHER);
     kind->no_cpu = !asks_of(&kind->asks, DIM_CPU);
     kind->no_memory = !asks_of(&kind->asks, DIM_MEMORY);
     asks_add(model, &kind->asks, DIM_PODS, POD_MILLI);
@@ -89,8 +93,10 @@ void kind_unref(struct model *model, struct kind *kind)
         return;
     map_remove(&model->kind_map, kind->key);
     model->n_anti_kinds -= keeps_away(kind);
-    fit_free(model, kind);
+    kept_free(model, kind);
     free(kind->verdicts);
+    free(kind->gpu_places);
+    asks_fini(&kind->charge);
     asks_fini(&kind->asks);
     asks_fini(&kind->requires_);
     free((void *)kind->spec);
@@ -112,6 +118,7 @@ static void alikes_renew(struct model *model)
     for (size_t i = 0; i < model->nodes.n; i++) {
         struct node *node = model->nodes.at[i];
         node->alike = alike_of(model, node);
+        model->rows.alike[i] = node->alike;
         model->alikes.at[node->alike]->n++;
     }
     model_turn(model);

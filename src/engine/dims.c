@@ -46,6 +46,8 @@ uint32_t dim_of(struct model *model, const char *name)
     column->used = NEW0_N(int64_t, model->columns_cap + 1);
     column->releasing = NEW0_N(int64_t, model->columns_cap + 1);
     column->pipelined = NEW0_N(int64_t, model->columns_cap + 1);
+    column->idle = NEW0_N(int64_t, model->columns_cap + 1);
+    column->future = NEW0_N(int64_t, model->columns_cap + 1);
     return dim->id;
 }
 
@@ -102,4 +104,20 @@ int64_t asks_of(const struct asks *asks, uint32_t dim)
         if (asks->at[i].dim == dim)
             return asks->at[i].value;
     return 0;
+}
+
+void column_renew(struct model *model, uint32_t dim, uint32_t at)
+{
+    const struct column *c = &model->columns[dim];
+    int64_t said;
+
+    c->idle[at] = wrap_sub(c->offers[at], c->used[at]);
+    c->future[at] = wrap_sub(wrap_add(c->idle[at], c->releasing[at]), c->pipelined[at]);
+    if (dim != DIM_CPU && dim != DIM_MEMORY)
+        return;
+    said = wrap_add(c->used[at], c->pipelined[at]);
+    model->gauges[dim].offers[at] = (double)c->offers[at];
+    model->gauges[dim].said[at] = (double)said;
+    if (said >= GAUGE_LIMIT || said < 0 || c->offers[at] >= GAUGE_LIMIT)
+        model->is_huge = true;
 }

@@ -7,7 +7,9 @@
 
 #include "base/str.h"
 #include "berth/engine.h"
+#include "engine/devices.h"
 #include "engine/engine.h"
+#include "engine/outside.h"
 #include "engine/shape.h"
 
 const char *const berth_kind_words[BERTH_KIND_COUNT] = {
@@ -39,6 +41,7 @@ struct before {
 
 struct berth_engine {
     struct model model;
+    struct outsiders others;
     struct setup *setup;
     VEC_OF(struct before) before;
 };
@@ -48,7 +51,7 @@ struct berth_engine *berth_engine_new(struct err *err)
     struct berth_engine *engine = NEW0(struct berth_engine);
 
     model_init(&engine->model);
-    if (setup_new(NULL, &engine->setup, err) < 0) {
+    if (setup_new(NULL, &engine->others, &engine->setup, err) < 0) {
         berth_engine_free(engine);
         return NULL;
     }
@@ -64,6 +67,7 @@ void berth_engine_free(struct berth_engine *engine)
     VEC_FINI(&engine->before);
     model_fini(&engine->model);
     setup_free(engine->setup);
+    outsiders_fini(&engine->others);
     free(engine);
 }
 
@@ -75,6 +79,12 @@ struct model *engine_model(struct berth_engine *engine)
 const struct setup *engine_setup(const struct berth_engine *engine)
 {
     return engine->setup;
+}
+
+int berth_engine_add_plugin(struct berth_engine *engine, const struct berth_plugin_file *file,
+                            struct err *err)
+{
+    return outsiders_add(&engine->others, file, err);
 }
 
 /* --- In */
@@ -103,7 +113,7 @@ static int apply_config(struct berth_engine *engine, const struct berth_config *
                         struct err *err)
 {
     struct setup *setup = NULL;
-    int r = setup_new(config, &setup, err);
+    int r = setup_new(config, &engine->others, &setup, err);
 
     if (r < 0)
         return err_wrap(err, "config");
@@ -120,6 +130,10 @@ static void apply_shelved(struct model *model, enum berth_kind kind, const void 
     void *kept = end ? NULL : shape_copy(shape_of[kind], object);
 
     shelf_key(kind, object, &key);
+    if (kind == BERTH_DEVICE) {
+        device_put(model, str_text(&key), object, kept);
+        return;
+    }
     shelf_put(&model->shelves[kind], str_text(&key), kept);
     if (kind == BERTH_PRIORITY_CLASS)
         jobs_rank(model);
@@ -249,11 +263,20 @@ static void say_cursor(struct session *s)
     answer_memo(s, "cursor", bytes, sizeof(bytes));
 }
 
+static void tell_close(struct session *s)
+{
+    const struct hooked *hooked = &s->setup->hooked[HOOKED_CLOSE];
+
+    for (size_t i = 0; i < hooked->n; i++)
+        hooked->at[i]->plugin->close(s, hooked->at[i]);
+}
+
 static void finish(struct session *s, struct berth_decisions *out)
 {
     s->action = "close";
     say_admitted(s);
     say_cursor(s);
+    tell_close(s);
     answer_verdicts(s, out);
     if (s->groups.n)
         out->groups = arena_copy(s->out, s->groups.at, s->groups.n * sizeof(*s->groups.at));

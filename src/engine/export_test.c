@@ -23,6 +23,8 @@ static struct berth_amounts with_gpu(struct world *w, struct berth_amounts amoun
     return (struct berth_amounts){ at, amounts.n + 1 };
 }
 
+static const uint32_t core_ids[] = { 0, 1, 2, 4, 5, 6 };
+
 static void tell_node(struct world *w, uint64_t *random, uint64_t i)
 {
     struct berth_label label = { "size", sizes[test_random(random) % 2] };
@@ -45,6 +47,8 @@ static void tell_node(struct world *w, uint64_t *random, uint64_t i)
     }
     if (test_random(random) % 4 == 0)
         node.heard_at_ms = 940000 + (int64_t)(test_random(random) % 8) * 500;
+    if (test_random(random) % 2)
+        node.cores = (struct berth_numbers){ core_ids, test_random(random) % COUNT_OF(core_ids) };
     if (test_random(random) % 6 == 0)
         node.owner = name(w, "ns", test_random(random) % 2);
 
@@ -52,6 +56,52 @@ static void tell_node(struct world *w, uint64_t *random, uint64_t i)
         world_end(w, BERTH_NODE, &node);
     else
         world_tell(w, BERTH_NODE, &node);
+}
+
+static const char *const uuids[] = { "GPU-a", "GPU-b", "GPU-c", "GPU-d" };
+
+static void tell_device(struct world *w, uint64_t *random)
+{
+    uint64_t i = test_random(random) % COUNT_OF(uuids);
+    struct berth_device device = {
+        .node = name(w, "n", test_random(random) % N_NODES),
+        .class_name = test_random(random) % 8 ? "gpu" : "fpga",
+        .uuid = uuids[i],
+        .index = (uint32_t)(test_random(random) % 3),
+        .model = test_random(random) % 4 ? models[test_random(random) % 3] : NULL,
+        .memory = (int64_t)(test_random(random) % 3) << 34,
+        .unhealthy = test_random(random) % 5 == 0,
+        .quarantined = test_random(random) % 6 == 0,
+    };
+
+    if (test_random(random) % 6 == 0)
+        world_end(w, BERTH_DEVICE, &device);
+    else
+        world_tell(w, BERTH_DEVICE, &device);
+}
+
+/* A group's wish for devices or cores. */
+static void wish_devices(struct world *w, uint64_t *random, struct berth_task_group *group)
+{
+    static const int64_t parts[] = { 250, 500, 1000, 1500, 2000 };
+    struct berth_amount *at = ARENA_NEW0_N(&w->arena, struct berth_amount, group->asks.n + 1);
+
+    switch (test_random(random) % 4) {
+    case 0:
+        memcpy(at, group->asks.at, group->asks.n * sizeof(*at));
+        at[group->asks.n] =
+            (struct berth_amount){ "gpu", parts[test_random(random) % COUNT_OF(parts)] };
+        group->asks = (struct berth_amounts){ at, group->asks.n + 1 };
+        break;
+    case 1:
+        group->gpu_memory = (int64_t)(1 + test_random(random) % 4) << 33;
+        break;
+    case 2:
+        group->whole_cores = true;
+        break;
+    default:
+        break;
+    }
 }
 
 static void tell_queue(struct world *w, uint64_t *random, uint64_t i)
@@ -87,6 +137,7 @@ static void tell_job(struct world *w, uint64_t *random, uint64_t i)
     for (size_t g = 0; g < job.n_groups; g++) {
         groups[g].replicas = (uint32_t)(test_random(random) % 5);
         groups[g].asks = world_amounts(w, (int64_t)(test_random(random) % 4), 1 << 20);
+        wish_devices(w, random, &groups[g]);
         groups[g].priority = (int)(test_random(random) % 2);
         if (test_random(random) % 3 == 0)
             groups[g].node_selector = (struct berth_labels){ &label, 1 };
@@ -106,6 +157,7 @@ static void tell_job(struct world *w, uint64_t *random, uint64_t i)
 
 static void tell_task(struct world *w, uint64_t *random, uint64_t i)
 {
+    struct berth_share shares[2];
     struct berth_task task = {
         .job = name(w, "j", i),
         .group = test_random(random) % 2 ? "a" : "b",
@@ -116,6 +168,16 @@ static void tell_task(struct world *w, uint64_t *random, uint64_t i)
         .node = name(w, "n", test_random(random) % N_NODES),
     };
 
+    if (test_random(random) % 3 == 0) {
+        for (size_t k = 0; k < COUNT_OF(shares); k++)
+            shares[k] = (struct berth_share){ .class_name = "gpu",
+                                              .uuid = uuids[test_random(random) % COUNT_OF(uuids)],
+                                              .milli = 1 + (int64_t)(test_random(random) % 1000) };
+        task.shares = shares;
+        task.n_shares = 1 + test_random(random) % COUNT_OF(shares);
+    }
+    if (test_random(random) % 4 == 0)
+        task.cores = (struct berth_numbers){ core_ids, test_random(random) % 3 };
     if (test_random(random) % 4 == 0)
         task.holds = world_amounts(w, 1 + (int64_t)(test_random(random) % 3), 1 << 21);
     if (test_random(random) % 3 == 0)
@@ -203,16 +265,26 @@ static void tell_reservation(struct world *w, uint64_t *random)
 
 /* Which kinds of decisions there were. */
 static bool seen[BERTH_GROUP_KIND_COUNT];
+static bool seen_shares, seen_parts, seen_cores;
 
 static void note_kinds(const struct world *w)
 {
     for (size_t i = 0; i < w->out.n_groups; i++)
         seen[w->out.groups[i].kind] = true;
+    for (size_t i = 0; i < w->out.n_groups; i++)
+        for (size_t k = 0; k < w->out.groups[i].n_parts; k++) {
+            const struct berth_part *part = &w->out.groups[i].parts[k];
+            if (part->kind != BERTH_PART_BIND)
+                continue;
+            seen_shares = seen_shares || part->n_shares;
+            seen_parts = seen_parts || (part->n_shares && part->shares[0].milli < 1000);
+            seen_cores = seen_cores || part->cores.n;
+        }
 }
 
 static void step(struct world *w, uint64_t *random)
 {
-    switch (test_random(random) % 12) {
+    switch (test_random(random) % 14) {
     case 0:
     case 1:
         tell_node(w, random, test_random(random) % N_NODES);
@@ -237,6 +309,10 @@ static void step(struct world *w, uint64_t *random)
     case 8:
         tell_reservation(w, random);
         break;
+    case 9:
+    case 10:
+        tell_device(w, random);
+        break;
     default:
         w->in.revision++;
         world_cycle(w);
@@ -253,6 +329,8 @@ static void begin(struct world *w, uint64_t *random)
 {
     for (uint64_t i = 0; i < N_POOLS; i++)
         tell_pool(w, random, i);
+    for (int i = 0; i < N_NODES; i++)
+        tell_device(w, random);
     for (int i = 0; i < N_STEPS; i++)
         step(w, random);
 }
@@ -319,6 +397,7 @@ TEST(engine_rebuilt_from_its_export_decides_the_same)
     /* The histories are worth something: each kind of decision is among them. */
     CHECK(seen[BERTH_GROUP_BIND] && seen[BERTH_GROUP_ORDER] && seen[BERTH_GROUP_RESERVE]);
     CHECK(seen[BERTH_GROUP_RELEASE] && seen[BERTH_GROUP_FAIL]);
+    CHECK(seen_shares && seen_parts && seen_cores);
 }
 
 struct one_kind {
@@ -375,11 +454,15 @@ TEST(engine_forgets_random_suppositions)
         struct berth_queue queue = { .name = "q1", .seq = 9 };
         struct berth_job job = { .id = "j3" };
         struct berth_task task = { .job = "j2", .group = "a", .state = BERTH_TASK_FAILED };
+        struct berth_device device = {
+            .node = "n2", .class_name = "gpu", .uuid = uuids[history % 4], .unhealthy = true
+        };
         struct berth_delta deltas[] = {
             { BERTH_NODE, true, { .node = &node } },
             { BERTH_QUEUE, false, { .queue = &queue } },
             { BERTH_JOB, true, { .job = &job } },
             { BERTH_TASK, false, { .task = &task } },
+            { BERTH_DEVICE, history % 2, { .device = &device } },
             { BERTH_CONFIG, false, { .config = &(struct berth_config){ .profile = "volcano" } } },
         };
         char *before, *after;

@@ -5,24 +5,12 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "engine/devices.h"
+#include "engine/kept.h"
 #include "engine/serverless.h"
+#include "engine/sheet.h"
 
-enum { SAMPLE_LEAST_NODES = 100, SAMPLE_LEAST_PERCENT = 5, MOST_FIT_BYTES = 256 << 20 };
-
-struct fit {
-    uint64_t epoch, read; /* touches before number `read` are in it */
-    size_t n, leaves;
-    fail_t *fail;
-    uint8_t *room;
-    uint32_t *rank;
-    double *score;
-    int64_t *tie;
-    uint32_t *tree; /* tree[1] is the best node's place, or NOWHERE */
-    uint32_t by_code[WAIT_CODE_COUNT];
-    uint32_t *by_dim;
-    size_t n_dims;
-    uint32_t n_fit;
-};
+enum { SAMPLE_LEAST_NODES = 100, SAMPLE_LEAST_PERCENT = 5 };
 
 #define HOOKS(use, s, what)                                                                        \
     for (size_t i_ = 0; i_ < (s)->setup->hooked[what].n; i_++)                                     \
@@ -53,25 +41,30 @@ static enum wait_code judge_fixed(struct session *s, const struct kind *kind,
     return code;
 }
 
+const uint8_t *fit_verdicts(struct session *s, struct kind *kind)
+{
+    const struct model *model = s->model;
+    size_t n = model->alikes.n;
+
+    if (kind->verdicts_epoch == model->epoch && kind->n_verdicts >= n)
+        return kind->verdicts;
+    if (kind->verdicts_epoch != model->epoch)
+        kind->n_verdicts = 0;
+    kind->verdicts = mem_resize(kind->verdicts, n + 1, 1);
+    memset(kind->verdicts + kind->n_verdicts, 0, n - kind->n_verdicts);
+    kind->n_verdicts = n;
+    kind->verdicts_epoch = model->epoch;
+    return kind->verdicts;
+}
+
 /* By classes: worked out once for each pair of them. */
 static enum wait_code fixed_of(struct session *s, struct kind *kind, const struct node *node)
 {
-    struct model *model = s->model;
-    uint8_t *verdict;
+    uint8_t *verdict = (uint8_t *)&fit_verdicts(s, kind)[node->alike];
 
-    if (kind->verdicts_epoch != model->epoch || kind->n_verdicts < model->alikes.n) {
-        size_t n = model->alikes.n;
-        if (kind->verdicts_epoch != model->epoch)
-            kind->n_verdicts = 0;
-        kind->verdicts = mem_resize(kind->verdicts, n + 1, 1);
-        memset(kind->verdicts + kind->n_verdicts, 0, n - kind->n_verdicts);
-        kind->n_verdicts = n;
-        kind->verdicts_epoch = model->epoch;
-    }
-    verdict = &kind->verdicts[node->alike];
     if (!*verdict)
-        *verdict = (uint8_t)(1 + judge_fixed(s, kind, node));
-    return (enum wait_code)(*verdict - 1);
+        *verdict = (uint8_t)(FIT_VERDICT_YES + judge_fixed(s, kind, node));
+    return (enum wait_code)(*verdict - FIT_VERDICT_YES);
 }
 
 static bool has_size(const struct model *model, const struct kind *kind, const struct node *node)
@@ -103,7 +96,7 @@ enum wait_code fit_coming(struct session *s, const struct kind *kind, const stru
         return code;
     HOOKS (use, s, HOOKED_PREDICATE)
         code = first_of(code, use->plugin->predicate(s, use, kind, node));
-    return code;
+    return kind->wants_devices ? first_of(code, devices_suit(s, kind, node)) : code;
 }
 
 enum wait_code fit_predicate(struct session *s, const struct kind *kind, const struct node *node)
@@ -126,19 +119,15 @@ static fail_t room_of(const struct session *s, const struct kind *kind, const st
                       enum room *room)
 {
     bool outside = s->setup->shard_mode == BERTH_SHARD_SOFT && !node->in_shard;
-    bool idle = true;
+    bool idle;
+    fail_t fail;
 
     if (s->setup->is_beam)
         return serverless_room(s, kind, node, room);
-    for (size_t i = 0; i < kind->asks.n; i++) {
-        const struct ask *ask = &kind->asks.at[i];
-        const struct column *c = &s->model->columns[ask->dim];
-        if (ask->value > column_future(c, node->at)) {
-            *room = ROOM_NONE;
-            return FAIL_DIM + ask->dim;
-        }
-        idle = idle && ask->value <= column_idle(c, node->at);
-    }
+    *room = ROOM_NONE;
+    fail = room_fail(s->model, kind, node, &idle);
+    if (fail != FAIL_NONE)
+        return fail;
     *room = idle ? (outside ? ROOM_IDLE_OUTSIDE : ROOM_IDLE)
                  : (outside ? ROOM_FUTURE_OUTSIDE : ROOM_FUTURE);
     return FAIL_NONE;
@@ -162,13 +151,18 @@ static double local_score(struct session *s, const struct kind *kind, const stru
     return score;
 }
 
-static uint32_t rank_of(struct session *s, const struct kind *kind, const struct node *node)
+bool fit_has_ranks(const struct session *s, const struct kind *kind)
+{
+    return s->setup->hooked[HOOKED_RANK].n || kind->wants_devices;
+}
+
+uint32_t fit_rank(struct session *s, const struct kind *kind, const struct node *node)
 {
     uint32_t rank = 0;
 
     HOOKS (use, s, HOOKED_RANK)
         rank += use->plugin->rank(s, use, kind, node);
-    return rank;
+    return kind->wants_devices ? rank + devices_rank(s, kind, node) : rank;
 }
 
 static int64_t free_of(const struct model *model, uint32_t dim, uint32_t at)
@@ -192,8 +186,8 @@ int64_t fit_free_sum(const struct model *model, const struct kind *kind, const s
 }
 
 /* The smaller goes first among nodes of equal scores. */
-static int64_t tie_of(const struct session *s, const struct task *task, const struct kind *kind,
-                      const struct node *node)
+int64_t fit_tie(const struct session *s, const struct task *task, const struct kind *kind,
+                const struct node *node)
 {
     uint64_t seed[2] = { s->in.seed, 0 };
 
@@ -213,179 +207,6 @@ static int64_t tie_of(const struct session *s, const struct task *task, const st
         return (int64_t)(map_hash(seed, node->id, strlen(node->id)) >> 1);
     }
     return 0;
-}
-
-/* --- The kept answers */
-
-static bool goes_before(const struct session *s, const struct fit *fit, uint32_t a, uint32_t b)
-{
-    if (fit->room[a] != fit->room[b])
-        return fit->room[a] < fit->room[b];
-    if (fit->rank[a] != fit->rank[b])
-        return fit->rank[a] < fit->rank[b];
-    if (fit->score[a] != fit->score[b])
-        return fit->score[a] > fit->score[b];
-    if (fit->tie[a] != fit->tie[b])
-        return fit->tie[a] < fit->tie[b];
-    return s->model->nodes.at[a]->name_at < s->model->nodes.at[b]->name_at;
-}
-
-static uint32_t winner(const struct session *s, const struct fit *fit, uint32_t a, uint32_t b)
-{
-    if (a == NOWHERE || b == NOWHERE)
-        return a == NOWHERE ? b : a;
-    return goes_before(s, fit, b, a) ? b : a;
-}
-
-static void count_fail(struct fit *fit, fail_t fail, int by)
-{
-    if (fail == FAIL_NONE)
-        fit->n_fit += (uint32_t)by;
-    else if (fail < FAIL_DIM)
-        fit->by_code[fail] += (uint32_t)by;
-    else
-        fit->by_dim[fail - FAIL_DIM] += (uint32_t)by;
-}
-
-static void leaf_set(struct session *s, struct kind *kind, struct fit *fit, uint32_t at)
-{
-    const struct node *node = s->model->nodes.at[at];
-    enum room room;
-
-    fit->fail[at] = fit_fail(s, kind, node, &room);
-    fit->room[at] = (uint8_t)room;
-    count_fail(fit, fit->fail[at], 1);
-    if (fit->fail[at] != FAIL_NONE) {
-        fit->tree[fit->leaves + at] = NOWHERE;
-        return;
-    }
-    fit->rank[at] = rank_of(s, kind, node);
-    fit->score[at] = local_score(s, kind, node);
-    fit->tie[at] = tie_of(s, NULL, kind, node);
-    fit->tree[fit->leaves + at] = at;
-}
-
-static void leaf_renew(struct session *s, struct kind *kind, struct fit *fit, uint32_t at)
-{
-    count_fail(fit, fit->fail[at], -1);
-    leaf_set(s, kind, fit, at);
-    for (size_t i = (fit->leaves + at) / 2; i; i /= 2) {
-        uint32_t best = winner(s, fit, fit->tree[2 * i], fit->tree[2 * i + 1]);
-        if (best == fit->tree[i] && best != at)
-            break; /* what stands above does not hang on this node */
-        fit->tree[i] = best;
-    }
-}
-
-static void fit_clear(struct fit *fit)
-{
-    free(fit->fail);
-    free(fit->room);
-    free(fit->rank);
-    free(fit->score);
-    free(fit->tie);
-    free(fit->tree);
-    free(fit->by_dim);
-    *fit = (struct fit){ 0 };
-}
-
-void fit_free(struct model *model, struct kind *kind)
-{
-    if (!kind->fit)
-        return;
-    fit_clear(kind->fit);
-    free(kind->fit);
-    kind->fit = NULL;
-    model->n_fits--;
-}
-
-/* Drops the kept answers that were not used for longest. */
-static void fit_make_room(struct model *model)
-{
-    size_t most = MOST_FIT_BYTES / (64 * (model->nodes.n + 1));
-    struct kind *oldest = NULL;
-    struct map_entry *entry;
-    size_t at = 0;
-
-    if (model->n_fits < (most < 16 ? 16 : most))
-        return;
-    while ((entry = map_next(&model->kind_map, &at))) {
-        struct kind *kind = entry->value;
-        if (kind->fit && (!oldest || kind->used_at < oldest->used_at))
-            oldest = kind;
-    }
-    if (oldest)
-        fit_free(model, oldest);
-}
-
-static void fit_build(struct session *s, struct kind *kind)
-{
-    struct model *model = s->model;
-    size_t n = model->nodes.n;
-    struct fit *fit = kind->fit;
-
-    if (!fit) {
-        fit_make_room(model);
-        fit = kind->fit = NEW0(struct fit);
-        model->n_fits++;
-    }
-    if (fit->n != n || !fit->leaves || fit->n_dims != model->dims.n) {
-        fit_clear(fit);
-        fit->n = n;
-        fit->leaves = 1;
-        while (fit->leaves < n)
-            fit->leaves *= 2;
-        fit->n_dims = model->dims.n;
-        fit->fail = NEW0_N(fail_t, n + 1);
-        fit->room = NEW0_N(uint8_t, n + 1);
-        fit->rank = NEW0_N(uint32_t, n + 1);
-        fit->score = NEW0_N(double, n + 1);
-        fit->tie = NEW0_N(int64_t, n + 1);
-        fit->tree = NEW0_N(uint32_t, 2 * fit->leaves);
-        fit->by_dim = NEW0_N(uint32_t, fit->n_dims + 1);
-    }
-    memset(fit->by_code, 0, sizeof(fit->by_code));
-    memset(fit->by_dim, 0, (fit->n_dims + 1) * sizeof(*fit->by_dim));
-    fit->n_fit = 0;
-    for (size_t i = 0; i < fit->leaves; i++)
-        fit->tree[fit->leaves + i] = NOWHERE;
-    for (uint32_t i = 0; i < n; i++)
-        leaf_set(s, kind, fit, i);
-    for (size_t i = fit->leaves - 1; i >= 1; i--)
-        fit->tree[i] = winner(s, fit, fit->tree[2 * i], fit->tree[2 * i + 1]);
-    if (fit->leaves == 1)
-        fit->tree[1] = fit->tree[fit->leaves];
-    fit->epoch = model->epoch;
-    fit->read = model->touched_base + model->touched.n;
-}
-
-/* Brings what is kept for a class up to date, or makes it. */
-static const struct fit *fit_of(struct session *s, struct kind *kind)
-{
-    struct model *model = s->model;
-    uint64_t now = model->touched_base + model->touched.n;
-    struct fit *fit = kind->fit;
-
-    kind->used_at = ++model->clock;
-    if (!fit || fit->epoch != model->epoch || fit->n != model->nodes.n ||
-        fit->n_dims != model->dims.n || fit->read < model->touched_base ||
-        now - fit->read > model->nodes.n / 2 + 16) {
-        fit_build(s, kind);
-        return kind->fit;
-    }
-    for (; fit->read < now; fit->read++)
-        leaf_renew(s, kind, fit, model->touched.at[fit->read - model->touched_base]);
-    return fit;
-}
-
-static bool is_local(struct session *s, const struct kind *kind)
-{
-    if (s->policy->tie == TIE_HASH)
-        return false;
-    HOOKS (use, s, HOOKED_IS_LOCAL)
-        if (!use->plugin->is_local(s, use, kind))
-            return false;
-    return true;
 }
 
 /* --- The search */
@@ -414,7 +235,7 @@ static void best_of(struct session *s, const struct task *task, struct node **no
     double *scores = ARENA_NEW0_N(&s->arena, double, n + 1);
     size_t best = 0;
 
-    if (is_local(s, kind_for(s, task))) {
+    if (sheet_is_local(s, kind_for(s, task))) {
         /* The same sum as a kept answer has, so that what is kept changes nothing. */
         for (size_t i = 0; i < n; i++)
             scores[i] = local_score(s, kind_for(s, task), nodes[i]);
@@ -425,8 +246,8 @@ static void best_of(struct session *s, const struct task *task, struct node **no
         int64_t a, b;
         if (scores[i] < scores[best])
             continue;
-        a = tie_of(s, task, kind_for(s, task), nodes[i]);
-        b = tie_of(s, task, kind_for(s, task), nodes[best]);
+        a = fit_tie(s, task, kind_for(s, task), nodes[i]);
+        b = fit_tie(s, task, kind_for(s, task), nodes[best]);
         if (scores[i] > scores[best] || a < b ||
             (a == b && nodes[i]->name_at < nodes[best]->name_at))
             best = i;
@@ -467,7 +288,7 @@ bool fit_best_of(struct session *s, const struct task *task, struct node *const 
         else if (fail != FAIL_NONE)
             continue;
         gather_add(&g, nodes[i], with_room ? room : ROOM_IDLE,
-                   rank_of(s, kind_for(s, task), nodes[i]));
+                   fit_rank(s, kind_for(s, task), nodes[i]));
     }
     if (!g.n)
         return false;
@@ -489,27 +310,26 @@ static size_t sample_want(size_t n)
 }
 
 /* Visits nodes from the cursor on until enough of them are feasible. */
-static bool best_sampled(struct session *s, const struct task *task, struct choice *out)
+static bool visit_some(struct session *s, const struct task *task, size_t want, size_t *visited,
+                       struct choice *out)
 {
     struct model *model = s->model;
-    size_t n = model->nodes.n, want = sample_want(n), found = 0, visited = 0;
+    size_t n = model->nodes.n, found = 0, i = 0;
     struct gather g = { ARENA_NEW0_N(&s->arena, struct node *, n + 1), 0, ROOM_NONE, 0 };
 
-    for (; visited < n; visited++) {
-        struct node *node = model->nodes.at[(s->cursor + visited) % n];
+    for (; i < n; i++) {
+        struct node *node = model->nodes.at[(s->cursor + i) % n];
         enum room room;
         if (fit_fail(s, kind_for(s, task), node, &room) != FAIL_NONE)
             continue;
         if (found == want) {
-            visited++;
+            i++;
             break;
         }
         found++;
-        gather_add(&g, node, room, rank_of(s, kind_for(s, task), node));
+        gather_add(&g, node, room, fit_rank(s, kind_for(s, task), node));
     }
-    s->n_steps += visited;
-    s->cursor_changed = s->cursor_changed || visited % n != 0;
-    s->cursor = (uint32_t)((s->cursor + visited) % n);
+    *visited = i;
     if (!g.n)
         return false;
     out->room = g.room;
@@ -517,18 +337,81 @@ static bool best_sampled(struct session *s, const struct task *task, struct choi
     return true;
 }
 
-static bool best_kept(struct session *s, struct kind *kind, struct choice *out)
+static bool best_sampled(struct session *s, const struct task *task, struct choice *out)
 {
-    const struct fit *fit = fit_of(s, kind);
-    uint32_t at = fit->tree[1];
+    struct kind *kind = kind_for(s, task);
+    size_t n = s->model->nodes.n, want = sample_want(n), visited;
+    const struct kept *kept = sheet_is_local(s, kind) ? kept_of(s, kind) : NULL;
+    bool found = kept ? kept_best_of_some(s, kept, s->cursor % n, want, &visited, out)
+                      : visit_some(s, task, want, &visited, out);
 
+    s->n_steps += visited;
+    s->cursor_changed = s->cursor_changed || visited % n != 0;
+    s->cursor = (uint32_t)((s->cursor + visited) % n);
+    return found;
+}
+
+/* Whether the node of a sheet goes before what was chosen so far. */
+static bool sheet_beats(const struct session *s, const struct kind *kind, const struct sheet *sheet,
+                        size_t i, const struct choice *best, uint32_t rank)
+{
+    struct node *const *nodes = s->model->nodes.at;
+    const struct node *node = nodes[sheet->from + i];
+    int64_t a, b;
+
+    if (sheet->room[i] != best->room)
+        return sheet->room[i] < best->room;
+    if (sheet->rank[i] != rank)
+        return sheet->rank[i] < rank;
+    if (sheet->score[i] != best->score)
+        return sheet->score[i] > best->score;
+    a = fit_tie(s, NULL, kind, node);
+    b = fit_tie(s, NULL, kind, best->node);
+    return a < b || (a == b && node->name_at < best->node->name_at);
+}
+
+/* One pass over all nodes, for a class whose answers go by each node alone. */
+static bool best_scanned(struct session *s, struct kind *kind, struct choice *out)
+{
+    size_t n = s->model->nodes.n;
+    struct choice best = { NULL, ROOM_NONE, 0 };
+    uint32_t rank = 0;
+    struct sheet sheet;
+
+    s->n_steps += n;
+    for (size_t from = 0; from < n; from += SHEET_SIZE) {
+        sheet_judge(s, kind, (uint32_t)from, n - from < SHEET_SIZE ? n - from : SHEET_SIZE, &sheet);
+        if (!sheet.n_fit || sheet.best_room > best.room)
+            continue;
+        sheet_score(s, kind, &sheet);
+        for (size_t i = 0; i < sheet.n; i++) {
+            if (sheet.fail[i] != FAIL_NONE || sheet.room[i] > best.room ||
+                (sheet.room[i] == best.room && sheet.rank[i] == rank &&
+                 sheet.score[i] < best.score) ||
+                (best.node && !sheet_beats(s, kind, &sheet, i, &best, rank)))
+                continue;
+            best = (struct choice){ s->model->nodes.at[from + i], (enum room)sheet.room[i],
+                                    sheet.score[i] };
+            rank = sheet.rank[i];
+        }
+    }
+    if (best.node)
+        *out = best;
+    return best.node;
+}
+
+static bool best_anew(struct session *s, const struct task *task, struct choice *out)
+{
+    struct kind *kind = kind_for(s, task);
+    const struct kept *kept;
+
+    if (!sheet_is_local(s, kind))
+        return fit_best_of(s, task, s->model->nodes.at, s->model->nodes.n, true, out);
+    kept = kind->n_uses++ > 0 ? kept_of(s, kind) : NULL;
+    if (!kept)
+        return best_scanned(s, kind, out);
     s->n_steps++;
-    if (at == NOWHERE)
-        return false;
-    out->node = s->model->nodes.at[at];
-    out->room = fit->room[at];
-    out->score = fit->score[at];
-    return true;
+    return kept_best(s, kept, out);
 }
 
 bool fit_best(struct session *s, const struct task *task, struct choice *out)
@@ -545,10 +428,8 @@ bool fit_best(struct session *s, const struct task *task, struct choice *out)
         return false;
     if (s->policy->search == SEARCH_SAMPLE && model->nodes.n > SAMPLE_LEAST_NODES)
         found = best_sampled(s, task, out);
-    else if (is_local(s, kind) && kind->n_uses++ > 0)
-        found = best_kept(s, kind, out);
     else
-        found = fit_best_of(s, task, model->nodes.at, model->nodes.n, true, out);
+        found = best_anew(s, task, out);
     if (!found) {
         kind->failed_epoch = model->epoch;
         kind->failed_read = now;
@@ -557,27 +438,35 @@ bool fit_best(struct session *s, const struct task *task, struct choice *out)
     return found;
 }
 
-void fit_count(struct session *s, struct kind *kind, struct arena *arena, struct fit_counts *out)
+static void count_sheet(const struct sheet *sheet, struct fit_counts *out)
 {
-    struct model *model = s->model;
-
-    *out = (struct fit_counts){ .n_dims = model->dims.n };
-    out->by_dim = ARENA_NEW0_N(arena, uint32_t, out->n_dims + 1);
-    if (is_local(s, kind) && model->nodes.n) {
-        const struct fit *fit = fit_of(s, kind);
-        memcpy(out->by_code, fit->by_code, sizeof(out->by_code));
-        memcpy(out->by_dim, fit->by_dim, out->n_dims * sizeof(*out->by_dim));
-        out->n_fit = fit->n_fit;
-        return;
-    }
-    NODE_EACH (node, model) {
-        enum room room;
-        fail_t fail = fit_fail(s, kind, node, &room);
+    for (size_t i = 0; i < sheet->n; i++) {
+        fail_t fail = sheet->fail[i];
         if (fail == FAIL_NONE)
             out->n_fit++;
         else if (fail < FAIL_DIM)
             out->by_code[fail]++;
         else
             out->by_dim[fail - FAIL_DIM]++;
+    }
+}
+
+void fit_count(struct session *s, struct kind *kind, struct arena *arena, struct fit_counts *out)
+{
+    struct model *model = s->model;
+    const struct kept *kept =
+        sheet_is_local(s, kind) && kept_is_there(kind) ? kept_of(s, kind) : NULL;
+    size_t n = model->nodes.n;
+    struct sheet sheet;
+
+    *out = (struct fit_counts){ .n_dims = model->dims.n };
+    out->by_dim = ARENA_NEW0_N(arena, uint32_t, out->n_dims + 1);
+    if (kept) {
+        kept_count(kept, out);
+        return;
+    }
+    for (size_t from = 0; from < n; from += SHEET_SIZE) {
+        sheet_judge(s, kind, (uint32_t)from, n - from < SHEET_SIZE ? n - from : SHEET_SIZE, &sheet);
+        count_sheet(&sheet, out);
     }
 }

@@ -1,11 +1,9 @@
 /*
  * Fit: which nodes a class of tasks fits on, which of them is best, and why the others are not.
  *
- * A class that is used again keeps, for every node, the first check that the node fails, or its
- * score; above them stands a tournament whose winner is the best node. A placement touches one
- * node, and each class repairs just that one when it is next used. So k like tasks on N nodes
- * cost about N + k log N. Everything here is a cache: it may be thrown away at any time and
- * changes no answer.
+ * A class that is seen once is found its node in one pass (sheet.h); one that is used again keeps
+ * what it was told (kept.h). A placement touches one node, and each class repairs just that one
+ * when it is next used. So k like tasks on N nodes cost about N + k log N.
  */
 #ifndef ENGINE_FIT_H
 #define ENGINE_FIT_H
@@ -40,6 +38,10 @@ bool fit_best_of(struct session *s, const struct task *task, struct node *const 
 void fit_scores(struct session *s, const struct task *task, struct node *const *nodes, size_t n,
                 double *scores);
 
+/* What a class of tasks is told by classes of nodes: 0 not known yet, else this plus the code. */
+enum { FIT_VERDICT_YES = 1 };
+/** By class of nodes, as many as the model has. */
+const uint8_t *fit_verdicts(struct session *s, struct kind *kind);
 /** What plugins say of a node's fixed properties; it need not be one of the model. */
 enum wait_code fit_fixed(struct session *s, const struct kind *kind, const struct node *node);
 /** What plugins and the model say of a node, room and its state aside. */
@@ -64,7 +66,11 @@ struct fit_counts {
 };
 void fit_count(struct session *s, struct kind *kind, struct arena *arena, struct fit_counts *out);
 
-/** Drops what is kept for a class. */
-void fit_free(struct model *model, struct kind *kind);
+/** Nodes of a lower rank come first, whatever their score; without ranks it is 0 on all. */
+bool fit_has_ranks(const struct session *s, const struct kind *kind);
+uint32_t fit_rank(struct session *s, const struct kind *kind, const struct node *node);
+/** What decides among nodes of equal scores: the smaller goes first, then the lesser id. */
+int64_t fit_tie(const struct session *s, const struct task *task, const struct kind *kind,
+                const struct node *node);
 
 #endif

@@ -29,6 +29,14 @@ struct victims {
     size_t n;
 };
 
+/* For whom room is made in one go: a job, and what it is short of. */
+struct taking {
+    struct job *job;
+    bool reclaim;       /* from other queues, else from its own */
+    const wide *lacks;  /* by dimension, above 0 where it is short */
+    const size_t *unit; /* of each that is asked about: those of one go together */
+};
+
 /* A set of nodes that a task may go to, and their scores. */
 struct candidates {
     struct node **nodes;
@@ -85,11 +93,22 @@ struct plugin {
     /** By anything else. */
     enum wait_code (*predicate)(struct session *s, struct plugin_use *use, const struct kind *kind,
                                 const struct node *node);
+    /** Whether `predicate` could refuse a kind any node; NULL: it could. */
+    bool (*minds)(struct session *s, struct plugin_use *use, const struct kind *kind);
     double (*score)(struct session *s, struct plugin_use *use, const struct kind *kind,
                     const struct node *node);
+    /** Adds the scores of n nodes, from place `from` on; the same as `score`, in one pass. */
+    void (*score_run)(struct session *s, struct plugin_use *use, const struct kind *kind,
+                      uint32_t from, size_t n, double *scores);
     /** Nodes of a lower rank come first, whatever their score. As local as the score. */
     uint32_t (*rank)(struct session *s, struct plugin_use *use, const struct kind *kind,
                      const struct node *node);
+    /**
+     * Which device of a node goes first for so many thousandths of one: the smaller order, then
+     * the first. false: the plugin has no say.
+     */
+    bool (*device_order)(struct session *s, struct plugin_use *use, const struct kind *kind,
+                         const struct node *node, size_t device, int64_t milli, int64_t *order);
     /** Adds to the scores of all candidates at once; for what goes by the others' values. */
     void (*score_all)(struct session *s, struct plugin_use *use, const struct task *task,
                       const struct candidates *candidates);
@@ -99,6 +118,9 @@ struct plugin {
                              const struct victims *from, struct victims *to);
     enum vote (*reclaimable)(struct session *s, struct plugin_use *use, const struct task *task,
                              const struct victims *from, struct victims *to);
+    /** Likewise for all of a job at once; it has no switch. */
+    enum vote (*evictable)(struct session *s, struct plugin_use *use, const struct taking *taking,
+                           const struct victims *from, struct victims *to);
     /** Adds tasks that must go for no other's sake. */
     void (*victims)(struct session *s, struct plugin_use *use, struct victims *to);
     bool (*overused)(struct session *s, struct plugin_use *use, const struct queue *queue);
@@ -121,6 +143,8 @@ struct plugin {
     /** A task took room (or a promise of it), or gave it up. */
     void (*on_allocate)(struct session *s, struct plugin_use *use, const struct task *task);
     void (*on_deallocate)(struct session *s, struct plugin_use *use, const struct task *task);
+    /** The cycle ends; its changes still stand. For memos. */
+    void (*close)(struct session *s, struct plugin_use *use);
 };
 
 /* A plugin in a configuration. */
@@ -152,9 +176,11 @@ enum hooked_what {
     HOOKED_PREDICATE,
     HOOKED_SCORE,
     HOOKED_RANK,
+    HOOKED_DEVICE_ORDER,
     HOOKED_SCORE_ALL,
     HOOKED_PREEMPTABLE,
     HOOKED_RECLAIMABLE,
+    HOOKED_EVICTABLE,
     HOOKED_VICTIMS,
     HOOKED_OVERUSED,
     HOOKED_PREEMPTIVE,
@@ -165,6 +191,7 @@ enum hooked_what {
     HOOKED_FAIR_SHARE,
     HOOKED_ON_ALLOCATE,
     HOOKED_ON_DEALLOCATE,
+    HOOKED_CLOSE,
     HOOKED_COUNT
 };
 
@@ -214,6 +241,12 @@ bool queue_may_allocate(struct session *s, const struct queue *queue, const stru
 /** The victims among `from`, after all tiers; lists live in the session's arena. */
 struct victims victims_agree(struct session *s, bool reclaim, const struct task *task,
                              const struct victims *from);
+/**
+ * Likewise for all of a job at once. In other profiles than volcano the word of a plugin that knows
+ * single tasks only counts as well, asked about the job's first.
+ */
+struct victims victims_agree_on(struct session *s, const struct taking *taking,
+                                const struct task *first, const struct victims *from);
 
 /* Arguments: typed members of an object with a default; an error names the member. */
 struct argument {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "engine/devices.h"
 #include "engine/engine.h"
 #include "engine/model.h"
 #include "engine/shape.h"
@@ -38,6 +39,8 @@ bool state_holds(enum berth_task_state state)
 
 const struct asks *task_asks(const struct task *task)
 {
+    if (task->hold && task->hold->asks.n)
+        return &task->hold->asks;
     if (task->extra && task->extra->has_holds)
         return &task->extra->holds;
     return &task->group->kind->asks;
@@ -76,18 +79,32 @@ static void count_state(struct model *model, struct task *task, enum berth_task_
 void task_count(struct model *model, const struct task *task, int sign)
 {
     const struct asks *asks = task_asks(task);
-    const struct node *node = task->node;
+    struct node *node = task->node;
 
     for (size_t i = 0; i < asks->n; i++) {
         struct column *c = &model->columns[asks->at[i].dim];
         int64_t value = sign * asks->at[i].value;
+        node->n_over -= column_idle(c, node->at) < 0;
         if (task->state == BERTH_TASK_PIPELINED)
             c->pipelined[node->at] = wrap_add(c->pipelined[node->at], value);
         else
             c->used[node->at] = wrap_add(c->used[node->at], value);
         if (task->state == BERTH_TASK_RELEASING)
             c->releasing[node->at] = wrap_add(c->releasing[node->at], value);
+        column_renew(model, asks->at[i].dim, node->at);
+        node->n_over += column_idle(c, node->at) < 0;
     }
+    model->rows.is_over[node->at] = node->n_over > 0;
+    if (task_is_in_between(task))
+        model->n_in_between += (size_t)sign;
+    if (task->group->kind->no_cpu)
+        model->gauges[DIM_CPU].n_unsaid[node->at] += sign;
+    if (task->group->kind->no_memory)
+        model->gauges[DIM_MEMORY].n_unsaid[node->at] += sign;
+    if (task->hold)
+        hold_count(task, sign);
+    if (node->n_off)
+        devices_offer(model, node);
     node_touch(model, node);
 }
 
@@ -98,8 +115,6 @@ static void task_join(struct model *model, struct task *task)
 
     task->slot = (uint32_t)node->tasks.n;
     VEC_PUSH(&node->tasks, task);
-    node->n_no_cpu += task->group->kind->no_cpu;
-    node->n_no_memory += task->group->kind->no_memory;
     if (node->at != NOWHERE)
         task_count(model, task, 1);
 }
@@ -110,8 +125,6 @@ static void task_part(struct model *model, struct task *task)
 
     if (node->at != NOWHERE)
         task_count(model, task, -1);
-    node->n_no_cpu -= task->group->kind->no_cpu;
-    node->n_no_memory -= task->group->kind->no_memory;
     node->tasks.at[task->slot] = node->tasks.at[--node->tasks.n];
     if (task->slot < node->tasks.n)
         node->tasks.at[task->slot]->slot = task->slot;
@@ -139,6 +152,8 @@ static void extra_free(struct task_extra *extra)
     if (!extra)
         return;
     asks_fini(&extra->holds);
+    free(extra->hold.shares);
+    free(extra->hold.cores);
     free(extra->kept);
     free(extra);
 }
@@ -173,9 +188,10 @@ static void task_add_extra(struct model *model, struct task *task, const struct 
         return;
     extra = task->extra = NEW0(struct task_extra);
     extra->kept = shape_copy(shape_of[BERTH_TASK], told);
-    if (!told->holds.n)
+    extra->holds = told->holds.n ? asks_from(model, &told->holds)
+                                 : devices_charge(model, task->group->kind, told);
+    if (!extra->holds.n)
         return;
-    extra->holds = asks_from(model, &told->holds);
     if (!asks_of(&extra->holds, DIM_PODS))
         asks_add(model, &extra->holds, DIM_PODS, POD_MILLI);
     if (asks_equal(&extra->holds, &task->group->kind->asks))
@@ -205,6 +221,8 @@ static void task_tell(struct model *model, struct task *task, const struct berth
     task->not_before_ms = told->not_before_ms;
     if (task->not_before_ms)
         task->group->n_backed_off++;
+    if (task->extra && node && (state_holds(told->state) || told->state == BERTH_TASK_PIPELINED))
+        hold_resolve(task, node);
     task_place(model, task, told->state, node);
     if (node) {
         node->n_refs--;

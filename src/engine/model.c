@@ -7,13 +7,14 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "engine/devices.h"
 #include "engine/shape.h"
 
 enum { LONGEST_LOG = 1 << 20 };
 
 void model_init(struct model *model)
 {
-    *model = (struct model){ .epoch = 1, .memory_milli = 1000 };
+    *model = (struct model){ .epoch = 1, .device_turn = 1, .memory_milli = 1000 };
     dim_of(model, "pods");
     dim_of(model, "cpu");
     dim_of(model, "memory");
@@ -23,6 +24,8 @@ static void node_free(struct node *node)
 {
     free((void *)node->kept);
     free(node->id);
+    free(node->cores);
+    VEC_FINI(&node->devices);
     VEC_FINI(&node->tasks);
     free(node);
 }
@@ -34,6 +37,16 @@ static void queue_free(struct queue *queue)
     free(queue->allocated);
     free(queue->pending);
     free(queue);
+}
+
+static void column_free(struct column *c)
+{
+    free(c->offers);
+    free(c->used);
+    free(c->releasing);
+    free(c->pipelined);
+    free(c->idle);
+    free(c->future);
 }
 
 void model_fini(struct model *model)
@@ -61,14 +74,20 @@ void model_fini(struct model *model)
     map_fini(&model->alike_map);
     map_fini(&model->kind_map);
     for (size_t i = 0; i < model->dims.n; i++) {
-        free(model->columns[i].offers);
-        free(model->columns[i].used);
-        free(model->columns[i].releasing);
-        free(model->columns[i].pipelined);
+        column_free(&model->columns[i]);
         free(model->dims.at[i]->name);
         free(model->dims.at[i]);
     }
     free(model->columns);
+    free(model->rows.alike);
+    free(model->rows.name);
+    free(model->rows.takes_work);
+    free(model->rows.is_over);
+    for (size_t i = 0; i < COUNT_OF(model->gauges); i++) {
+        free(model->gauges[i].offers);
+        free(model->gauges[i].said);
+        free(model->gauges[i].n_unsaid);
+    }
     map_fini(&model->dim_map);
     for (size_t i = 0; i < BERTH_KIND_COUNT; i++)
         shelf_fini(&model->shelves[i]);
@@ -78,6 +97,7 @@ void model_fini(struct model *model)
     VEC_FINI(&model->queues);
     VEC_FINI(&model->alikes);
     VEC_FINI(&model->touched);
+    VEC_FINI(&model->gpu_models);
 }
 
 void model_turn(struct model *model)
@@ -125,37 +145,51 @@ struct node *node_ref(struct model *model, const char *id)
 
 void node_tidy(struct model *model, struct node *node)
 {
-    if (node->kept || node->tasks.n || node->n_refs)
+    if (node->kept || node->tasks.n || node->devices.n || node->n_refs)
         return;
     map_remove(&model->node_map, node->id);
     node_free(node);
 }
 
-static void shift_column(int64_t *column, size_t at, size_t n, int by)
+/* Makes (by 1) or closes (by -1) a place among n members of an array. */
+static void shift(void *array, size_t size, size_t at, size_t n, int by)
 {
-    if (by > 0)
-        memmove(&column[at + 1], &column[at], (n - at) * sizeof(*column));
-    else
-        memmove(&column[at], &column[at + 1], (n - at - 1) * sizeof(*column));
+    char *place = (char *)array + at * size;
+
+    if (by > 0) {
+        memmove(place + size, place, (n - at) * size);
+        memset(place, 0, size);
+    } else {
+        memmove(place, place + size, (n - at - 1) * size);
+    }
 }
 
-/* Makes (by 1) or closes (by -1) a place among n nodes. */
 static void shift_columns(struct model *model, size_t at, size_t n, int by)
 {
+    struct rows *rows = &model->rows;
+
     for (size_t i = 0; i < model->dims.n; i++) {
         struct column *c = &model->columns[i];
-        shift_column(c->offers, at, n, by);
-        shift_column(c->used, at, n, by);
-        shift_column(c->releasing, at, n, by);
-        shift_column(c->pipelined, at, n, by);
-        if (by > 0)
-            c->offers[at] = c->used[at] = c->releasing[at] = c->pipelined[at] = 0;
+        int64_t *const arrays[] = { c->offers,    c->used, c->releasing,
+                                    c->pipelined, c->idle, c->future };
+        for (size_t k = 0; k < COUNT_OF(arrays); k++)
+            shift(arrays[k], sizeof(int64_t), at, n, by);
+    }
+    shift(rows->alike, sizeof(uint32_t), at, n, by);
+    shift(rows->name, sizeof(uint32_t), at, n, by);
+    shift(rows->takes_work, sizeof(uint8_t), at, n, by);
+    shift(rows->is_over, sizeof(uint8_t), at, n, by);
+    for (size_t i = DIM_CPU; i < COUNT_OF(model->gauges); i++) {
+        shift(model->gauges[i].offers, sizeof(double), at, n, by);
+        shift(model->gauges[i].said, sizeof(double), at, n, by);
+        shift(model->gauges[i].n_unsaid, sizeof(int32_t), at, n, by);
     }
 }
 
 static void grow_columns(struct model *model)
 {
     size_t cap = model->columns_cap ? model->columns_cap * 2 : 16;
+    struct rows *rows = &model->rows;
 
     for (size_t i = 0; i < model->dims.n; i++) {
         struct column *c = &model->columns[i];
@@ -163,8 +197,25 @@ static void grow_columns(struct model *model)
         c->used = mem_resize(c->used, cap + 1, sizeof(int64_t));
         c->releasing = mem_resize(c->releasing, cap + 1, sizeof(int64_t));
         c->pipelined = mem_resize(c->pipelined, cap + 1, sizeof(int64_t));
+        c->idle = mem_resize(c->idle, cap + 1, sizeof(int64_t));
+        c->future = mem_resize(c->future, cap + 1, sizeof(int64_t));
+    }
+    rows->alike = mem_resize(rows->alike, cap + 1, sizeof(uint32_t));
+    rows->name = mem_resize(rows->name, cap + 1, sizeof(uint32_t));
+    rows->takes_work = mem_resize(rows->takes_work, cap + 1, sizeof(uint8_t));
+    rows->is_over = mem_resize(rows->is_over, cap + 1, sizeof(uint8_t));
+    for (size_t i = DIM_CPU; i < COUNT_OF(model->gauges); i++) {
+        struct gauge *g = &model->gauges[i];
+        g->offers = mem_resize(g->offers, cap + 1, sizeof(double));
+        g->said = mem_resize(g->said, cap + 1, sizeof(double));
+        g->n_unsaid = mem_resize(g->n_unsaid, cap + 1, sizeof(int32_t));
     }
     model->columns_cap = cap;
+}
+
+static bool is_lacking(const struct model *model, uint32_t at)
+{
+    return !model->columns[DIM_CPU].offers[at] || !model->columns[DIM_MEMORY].offers[at];
 }
 
 static void node_enter(struct model *model, struct node *node)
@@ -183,6 +234,7 @@ static void node_enter(struct model *model, struct node *node)
     }
     model->nodes.at[at] = node;
     node->at = (uint32_t)at;
+    model->n_lacking++; /* it offers nothing yet */
     VEC_EACH (task, &node->tasks)
         task_count(model, *task, 1);
     model->names_sorted = false;
@@ -193,6 +245,9 @@ static void node_leave(struct model *model, struct node *node)
 {
     size_t at = node->at;
 
+    VEC_EACH (task, &node->tasks)
+        model->n_in_between -= task_is_in_between(*task);
+    model->n_lacking -= is_lacking(model, node->at);
     shift_columns(model, at, model->nodes.n, -1);
     for (size_t i = at; i + 1 < model->nodes.n; i++) {
         model->nodes.at[i] = model->nodes.at[i + 1];
@@ -205,9 +260,11 @@ static void node_leave(struct model *model, struct node *node)
     model_turn(model);
 }
 
-static void node_offer(struct model *model, const struct node *node)
+void node_offer(struct model *model, struct node *node)
 {
     const struct berth_amounts *offers = &node->kept->offers;
+
+    model->n_lacking -= is_lacking(model, node->at);
 
     for (size_t i = 0; i < offers->n; i++)
         dim_of(model, offers->at[i].name);
@@ -215,6 +272,28 @@ static void node_offer(struct model *model, const struct node *node)
         model->columns[i].offers[node->at] = i == DIM_PODS ? UNLIMITED : 0;
     for (size_t i = 0; i < offers->n; i++)
         model->columns[dim_find(model, offers->at[i].name)].offers[node->at] = offers->at[i].value;
+    for (size_t i = 0; i < model->dims.n; i++)
+        column_renew(model, (uint32_t)i, node->at);
+    model->n_lacking += is_lacking(model, node->at);
+    devices_offer(model, node);
+    node_weigh(model, node);
+}
+
+void node_weigh(struct model *model, struct node *node)
+{
+    node->n_over = 0;
+    for (size_t i = 0; i < model->dims.n; i++)
+        node->n_over += column_idle(&model->columns[i], node->at) < 0;
+    model->rows.is_over[node->at] = node->n_over > 0;
+}
+
+static uint32_t n_soft_taints(const struct berth_node *kept)
+{
+    uint32_t n = 0;
+
+    for (size_t i = 0; kept && i < kept->n_taints; i++)
+        n += kept->taints[i].effect == BERTH_PREFER_NO_SCHEDULE;
+    return n;
 }
 
 void node_put(struct model *model, const char *id, struct berth_node *kept)
@@ -226,6 +305,8 @@ void node_put(struct model *model, const char *id, struct berth_node *kept)
     if (!node)
         return;
     old = node->kept;
+    holds_drop(node);
+    model->n_soft_taints += n_soft_taints(kept) - n_soft_taints(old);
     if (old && (!kept || old->seq != kept->seq))
         node_leave(model, node);
     node->kept = kept;
@@ -240,6 +321,9 @@ void node_put(struct model *model, const char *id, struct berth_node *kept)
             node->alike = alike;
             model->alikes.at[alike]->n++;
         }
+        holds_join(model, node);
+        model->rows.alike[node->at] = node->alike;
+        model->rows.takes_work[node->at] = node_takes_work(kept->state);
         node_touch(model, node);
     }
     free((void *)old);
@@ -261,8 +345,10 @@ void nodes_sort_names(struct model *model)
     if (model->nodes.n)
         memcpy(sorted, model->nodes.at, model->nodes.n * sizeof(struct node *));
     qsort(sorted, model->nodes.n, sizeof(struct node *), by_name);
-    for (size_t i = 0; i < model->nodes.n; i++)
+    for (size_t i = 0; i < model->nodes.n; i++) {
         sorted[i]->name_at = (uint32_t)i;
+        model->rows.name[sorted[i]->at] = (uint32_t)i;
+    }
     free(sorted);
     model->names_sorted = true;
 }

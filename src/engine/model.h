@@ -16,9 +16,10 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "berth/engine.h"
+#include "engine/models.h"
 #include "engine/wide.h"
 
-struct fit;
+struct kept;
 struct wish;
 struct setup;
 
@@ -47,7 +48,25 @@ struct asks {
 /* The nodes' amounts of one dimension, by node->at. */
 struct column {
     int64_t *offers, *used, *releasing, *pipelined; /* used counts what is releasing too */
+    int64_t *idle, *future; /* what these leave: offers - used; idle + releasing - pipelined */
 };
+
+/* What a scan reads of nodes beside their amounts, by node->at. */
+struct rows {
+    uint32_t *alike, *name; /* as node->alike, node->name_at */
+    uint8_t *takes_work;    /* by its state */
+    uint8_t *is_over;       /* more is used than it offers: node->n_over */
+};
+
+/*
+ * What scores go by, of cpu and of memory, as doubles, which compilers make vectors of. They are
+ * exact as long as all is below 2^46; beyond that (`is_huge`) the columns must do.
+ */
+struct gauge {
+    double *offers, *said; /* by node->at; used and promised */
+    int32_t *n_unsaid;     /* of its tasks, those that ask for none */
+};
+#define GAUGE_LIMIT ((int64_t)1 << 46)
 
 struct item {
     char *key;
@@ -61,6 +80,31 @@ struct shelf {
     bool sorted;
 };
 
+/* A device of a node; amounts in thousandths, as in a column. */
+struct device {
+    const struct berth_device *kept; /* the shelf's */
+    uint32_t dim;                    /* its class */
+    uint32_t model;                  /* its place in model->gpu_models; NOWHERE: it says none */
+    int64_t used, releasing, pipelined;
+};
+
+/* How many tasks hold a core whole. */
+struct core_use {
+    uint16_t used, releasing, pipelined;
+};
+
+/* What of a node's devices and cores a task holds. */
+struct hold_share {
+    uint32_t at; /* its place in node->devices */
+    int64_t milli;
+};
+struct hold {
+    struct hold_share *shares;
+    uint32_t *cores; /* their places in the node's list */
+    size_t n_shares, n_cores;
+    struct asks asks; /* all that the task takes; none: what its class asks for */
+};
+
 struct node {
     char *id;
     const struct berth_node *kept; /* NULL: only referred to */
@@ -70,9 +114,12 @@ struct node {
     VEC_OF(struct task *) tasks;   /* that hold room, or are promised it; in no order */
     const struct berth_measure *measure;
     bool in_shard;
-    uint32_t n_refs;                /* reservations' parts */
-    uint32_t n_no_cpu, n_no_memory; /* of its tasks, those that ask for none */
-    uint8_t silent;                 /* heard of too long ago: SILENT_... bits, see serverless.h */
+    uint32_t n_refs;               /* reservations' parts */
+    uint32_t n_over;               /* dimensions of which more is used than it offers */
+    VEC_OF(struct device) devices; /* by class, index, uuid */
+    uint32_t n_off;                /* devices that are not given out */
+    struct core_use *cores;        /* of kept->cores; NULL: nobody holds one */
+    uint8_t silent;                /* heard of too long ago: SILENT_... bits, see serverless.h */
 };
 
 struct queue {
@@ -91,6 +138,7 @@ struct task_extra {
     struct berth_task *kept; /* as it was given: holds, shares, cores */
     struct asks holds;       /* what it holds, where that is not what its group asks */
     bool has_holds;
+    struct hold hold; /* the told devices and cores that the node has */
 };
 
 /* A row. Pending without `is_told` is what its group implies. */
@@ -106,6 +154,7 @@ struct task {
     uint64_t version;
     int64_t started_at_ms, checkpoint_at_ms, limit_at_ms, not_before_ms;
     struct task_extra *extra; /* NULL mostly */
+    const struct hold *hold;  /* devices and cores; NULL: none by name */
 };
 
 struct group {
@@ -148,18 +197,24 @@ struct kind {
     struct asks requires_; /* what the node must have in all */
     bool best_effort;      /* asks for nothing */
     bool no_cpu, no_memory;
-    uint8_t *verdicts; /* by node class: what the fixed checks say, see fit.c */
+    bool wants_devices; /* asks for more than pods, cpu and memory, or for whole cores */
+    uint8_t *verdicts;  /* by node class: what the fixed checks say, see fit.c */
     size_t n_verdicts;
     uint64_t verdicts_epoch;
-    struct fit *fit;
-    uint64_t used_at; /* when its fit was last used, by model->clock */
+    struct kept *kept; /* see kept.h */
     uint64_t n_uses;
+    uint64_t judged; /* the session in which the next two were made, see sheet.h */
+    bool is_local, is_plain;
     uint64_t answered; /* the session in which the next three were made */
     const struct berth_amounts *shown;
     const struct berth_reason *reason;
     uint64_t failed_epoch, failed_read, failed_number; /* when all nodes refused it */
     struct wish *wish;                                 /* of session `wished`, see serverless.h */
     uint64_t wished;
+    int32_t *gpu_places; /* by model->gpu_models: the place among those wanted, or -1 */
+    size_t n_gpu_places;
+    struct asks charge; /* see kind_charge */
+    uint64_t charged;   /* for which model->device_turn */
     struct take_failure {
         uint64_t number, read;
         int64_t priority;
@@ -176,7 +231,11 @@ struct model {
     struct map dim_map;
     VEC_OF(struct dim *) dims;
     struct column *columns; /* by dimension */
-    size_t columns_cap;     /* nodes */
+    struct rows rows;
+    struct gauge gauges[DIM_MEMORY + 1]; /* of cpu and memory */
+    bool is_huge;                        /* some amount was ever beyond what gauges can hold */
+    size_t n_lacking;                    /* nodes that offer no cpu, or no memory */
+    size_t columns_cap;                  /* nodes, of columns, rows and gauges */
 
     struct map node_map, job_map, queue_map, kind_map, alike_map;
     VEC_OF(struct node *) nodes;   /* known, by rank */
@@ -190,11 +249,16 @@ struct model {
     uint64_t epoch;           /* rises when something changed that no touch tells of */
     VEC_OF(uint32_t) touched; /* node->at, in order; the first is number touched_base */
     uint64_t touched_base;
-    uint64_t clock; /* rises with each use of a fit */
-    size_t n_fits;
-    uint32_t n_anti_kinds; /* classes of tasks that keep others away */
-    int64_t memory_milli;  /* of what a task asks, what it holds: headroom in thousandths */
-    bool gpu_implied;      /* gpuModels without an amount ask for one */
+    uint64_t clock;                         /* rises with each session */
+    struct kind *newest_kept, *oldest_kept; /* classes with kept answers, by last use */
+    size_t n_kept;
+    size_t n_in_between;    /* tasks on known nodes that are being freed or only promised room */
+    uint32_t n_anti_kinds;  /* classes of tasks that keep others away */
+    uint32_t n_soft_taints; /* taints of known nodes that only ask to stay away */
+    int64_t memory_milli;   /* of what a task asks, what it holds: headroom in thousandths */
+    VEC_OF(struct gpu_model) gpu_models; /* of devices */
+    uint64_t device_turn;                /* rises with each change of a device */
+    bool gpu_implied;                    /* gpuModels without an amount ask for one */
 };
 
 void model_init(struct model *model);
@@ -218,12 +282,14 @@ int64_t asks_of(const struct asks *asks, uint32_t dim);
 /** What a node has beside what is used and promised; idle leaves out what is being freed. */
 static inline int64_t column_idle(const struct column *c, uint32_t at)
 {
-    return wrap_sub(c->offers[at], c->used[at]);
+    return c->idle[at];
 }
 static inline int64_t column_future(const struct column *c, uint32_t at)
 {
-    return wrap_sub(wrap_add(column_idle(c, at), c->releasing[at]), c->pipelined[at]);
+    return c->future[at];
 }
+/** Works out what hangs on offers, used, releasing and pipelined after one of them changed. */
+void column_renew(struct model *model, uint32_t dim, uint32_t at);
 
 /** A node, queue or job by key, or NULL; the _ref ones make a stand-in. */
 struct node *node_find(const struct model *model, const char *id);
@@ -262,6 +328,11 @@ void shelf_key(enum berth_kind kind, const void *object, struct str *out);
 bool state_holds(enum berth_task_state state);
 bool state_is_allocated(enum berth_task_state state);
 
+/** Whether a task's room is being freed, or only promised to it. */
+static inline bool task_is_in_between(const struct task *task)
+{
+    return task->state == BERTH_TASK_PIPELINED || task->state == BERTH_TASK_RELEASING;
+}
 /** What a task takes or would take. */
 const struct asks *task_asks(const struct task *task);
 
@@ -274,6 +345,10 @@ void task_place(struct model *model, struct task *task, enum berth_task_state st
 
 /** Adds what a task takes to its (known) node's columns, `sign` times. */
 void task_count(struct model *model, const struct task *task, int sign);
+/** Counts anew in how many dimensions a known node is over its size. */
+void node_weigh(struct model *model, struct node *node);
+/** Sets what a known node offers. */
+void node_offer(struct model *model, struct node *node);
 /** Notes that a node's amounts changed. */
 void node_touch(struct model *model, const struct node *node);
 /** Notes a change that no touch tells of. */

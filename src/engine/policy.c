@@ -16,6 +16,7 @@ static const struct {
     size_t at;
     const char *words;
 } options[] = {
+    { "mode", P_WORD, offsetof(struct policy, mode), "batch serverless reference" },
     { "victims", P_WORD, offsetof(struct policy, victims), "every-tier first-tier" },
     { "victimUnit", P_WORD, offsetof(struct policy, victim_unit), "spare-or-whole task" },
     { "reclaim", P_WORD, offsetof(struct policy, reclaim), "within-share plugins" },

@@ -3,11 +3,12 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "engine/devices.h"
 #include "engine/engine.h"
+#include "engine/explain.h"
 #include "engine/fit.h"
 
-static struct task *task_named(struct model *model, const struct berth_task_ref *ref,
-                               struct err *err)
+struct task *task_named(struct model *model, const struct berth_task_ref *ref, struct err *err)
 {
     struct task *task = task_find(model, ref);
 
@@ -17,7 +18,7 @@ static struct task *task_named(struct model *model, const struct berth_task_ref 
     return task;
 }
 
-static struct node *node_named(struct model *model, const char *id, struct err *err)
+struct node *node_named(struct model *model, const char *id, struct err *err)
 {
     struct node *node = node_find(model, id);
 
@@ -25,117 +26,6 @@ static struct node *node_named(struct model *model, const char *id, struct err *
         return node;
     err_set(err, -ENOENT, "node %s: not known", id ? id : "");
     return NULL;
-}
-
-static const char *job_that_holds(struct arena *arena, const struct node *node, uint32_t dim)
-{
-    const struct task *most = NULL;
-
-    VEC_EACH (task, &node->tasks)
-        if (!most || asks_of(task_asks(*task), dim) > asks_of(task_asks(most), dim))
-            most = *task;
-    return most ? arena_text(arena, most->group->job->id) : NULL;
-}
-
-static void explain_node(struct session *s, const struct task *task, struct node *node,
-                         struct arena *arena, struct berth_node_reason *out)
-{
-    const struct kind *kind = task->group->kind;
-    enum room room;
-    fail_t fail = fit_fail(s, kind, node, &room);
-
-    out->node = arena_text(arena, node->id);
-    out->code = fail_code(s->model, fail);
-    if (fail >= FAIL_DIM) {
-        uint32_t dim = fail - FAIL_DIM;
-        int64_t idle = column_idle(&s->model->columns[dim], node->at);
-        out->resource = arena_text(arena, s->model->dims.at[dim]->name);
-        out->asked = asks_of(&kind->asks, dim);
-        out->free = idle < 0 ? 0 : idle;
-        out->holder = job_that_holds(arena, node, dim);
-    }
-    if (fail == FAIL_NONE)
-        fit_scores(s, task, &node, 1, &out->score);
-}
-
-/* The verdict of a cycle on one task. */
-static void take_verdict(const struct berth_decisions *decisions, const struct task *task,
-                         struct berth_explanation *out)
-{
-    const struct group *group = task->group;
-
-    for (size_t i = 0; i < decisions->n_verdicts; i++) {
-        const struct berth_verdict *v = &decisions->verdicts[i];
-        if (strcmp(v->job, group->job->id) != 0 ||
-            (v->group && strcmp(v->group, group->spec->name) != 0))
-            continue;
-        out->state = v->reason->code;
-        out->reason = v->reason;
-    }
-}
-
-static bool is_placed(const struct berth_decisions *decisions, const struct task *task)
-{
-    for (size_t i = 0; i < decisions->n_groups; i++) {
-        const struct berth_group *group = &decisions->groups[i];
-        for (size_t k = 0; k < group->n_parts; k++) {
-            const struct berth_part *part = &group->parts[k];
-            if (part->kind == BERTH_PART_BIND && part->task.index == task->index &&
-                strcmp(part->task.job, task->group->job->id) == 0 &&
-                strcmp(part->task.group, task->group->spec->name) == 0)
-                return true;
-        }
-    }
-    return false;
-}
-
-/* A reason of a cycle's arena, as a copy in another. */
-static const struct berth_reason *reason_copy(const struct berth_reason *from, struct arena *arena)
-{
-    struct berth_reason *to = arena_copy(arena, from, sizeof(*from));
-    struct berth_node_count *counts = arena_copy(
-        arena, from->counts ? (const void *)from->counts : "", from->n_counts * sizeof(*counts));
-
-    to->resource = from->resource ? arena_text(arena, from->resource) : NULL;
-    to->node = from->node ? arena_text(arena, from->node) : NULL;
-    to->blocker = from->blocker ? arena_text(arena, from->blocker) : NULL;
-    for (size_t i = 0; i < from->n_counts; i++)
-        if (counts[i].resource)
-            counts[i].resource = arena_text(arena, counts[i].resource);
-    to->counts = counts;
-    return to;
-}
-
-int berth_engine_explain(struct berth_engine *engine, const struct berth_cycle_in *in,
-                         const struct berth_task_ref *ref, struct arena *arena,
-                         struct berth_explanation *out, struct err *err)
-{
-    CLEANUP(berth_decisions_free) struct berth_decisions decisions = { 0 };
-    CLEANUP(arena_fini) struct arena own = { 0 };
-    struct model *model = engine_model(engine);
-    struct task *task = task_named(model, ref, err);
-    struct berth_node_reason *nodes;
-    struct session *s;
-    int r;
-
-    if (!task)
-        return -ENOENT;
-    r = berth_engine_cycle(engine, in, &decisions, err);
-    if (r < 0)
-        return r;
-    *out = (struct berth_explanation){ 0 };
-    if (!is_placed(&decisions, task))
-        take_verdict(&decisions, task, out);
-    if (out->reason)
-        out->reason = reason_copy(out->reason, arena);
-    nodes = ARENA_NEW0_N(arena, struct berth_node_reason, model->nodes.n + 1);
-    s = session_open(model, engine_setup(engine), in, &own);
-    for (size_t i = 0; i < model->nodes.n; i++)
-        explain_node(s, task, model->nodes.at[i], arena, &nodes[i]);
-    session_close(s);
-    out->nodes = nodes;
-    out->n_nodes = model->nodes.n;
-    return 0;
 }
 
 int berth_engine_feasible(struct berth_engine *engine, const struct berth_cycle_in *in,
@@ -328,5 +218,6 @@ int berth_engine_node(struct berth_engine *engine, const char *id, struct arena 
         .reserved = sums_show(model, arena, sums[3], model->dims.n),
         .n_tasks = (uint32_t)node->tasks.n,
     };
+    devices_show(node, arena, out);
     return 0;
 }

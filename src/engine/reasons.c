@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "engine/detail.h"
+#include "engine/devices.h"
 #include "engine/fit.h"
 #include "engine/session.h"
 
@@ -102,7 +104,7 @@ static void explain_dim(struct session *s, struct kind *kind, uint32_t dim,
     const struct node *best = NULL;
 
     reason->resource = dim_name(s, dim);
-    reason->asked = asks_of(&kind->asks, dim);
+    reason->asked = asks_of(kind_charge(s->model, kind), dim);
     reason->limit = largest(s->model, dim);
     for (uint32_t i = 0; i < s->model->nodes.n; i++)
         if ((!best || column_idle(c, i) > column_idle(c, best->at)) &&
@@ -113,6 +115,21 @@ static void explain_dim(struct session *s, struct kind *kind, uint32_t dim,
     reason->free = column_idle(c, best->at) < 0 ? 0 : column_idle(c, best->at);
     reason->node = arena_text(s->out, best->id);
     reason->blocker = holder_of(s, best, dim);
+}
+
+/* Fills in a reason that is about something else than room: the first node that says it. */
+static void explain_words(struct session *s, struct kind *kind, struct berth_reason *reason)
+{
+    NODE_EACH (node, s->model) {
+        struct berth_node_reason detail = { 0 };
+        if (fit_predicate(s, kind, node) != reason->code)
+            continue;
+        detail_of(s->model, kind, node, reason->code, s->out, &detail);
+        reason->node = arena_text(s->out, node->id);
+        reason->wants = detail.wants;
+        reason->has = detail.has;
+        return;
+    }
 }
 
 /* The code under which most nodes count; of equals the one asked first. */
@@ -156,6 +173,10 @@ static void choose_code(struct session *s, struct kind *kind, const struct fit_c
         explain_dim(s, kind, dim, reason);
     } else {
         reason->code = most_nodes(counts);
+        dim = reason->code == WAIT_FRAGMENTED ? kind_device_dim(s->model, kind) : NOWHERE;
+        if (dim != NOWHERE)
+            explain_dim(s, kind, dim, reason);
+        explain_words(s, kind, reason);
     }
 }
 
@@ -215,6 +236,14 @@ static uint64_t most_ever(struct session *s, struct kind *kind)
     return sum;
 }
 
+static const char *stuck_group(struct session *s, const struct job *job, const struct kind *kind)
+{
+    for (size_t i = 0; i < job->n_groups; i++)
+        if (job->groups[i].kind == kind)
+            return arena_text(s->out, job->groups[i].spec->name);
+    return NULL;
+}
+
 static const struct berth_reason *gang_reason(struct session *s, struct job *job,
                                               const struct seat *seat)
 {
@@ -229,6 +258,7 @@ static const struct berth_reason *gang_reason(struct session *s, struct job *job
     reason->code = WAIT_GANG_INCOMPLETE;
     reason->placed = seat->placed;
     reason->needed = job->min_available;
+    reason->stuck_group = stuck_group(s, job, kind);
     if (job->n_groups == 1 && most_ever(s, kind) < job->min_available)
         reason->code = WAIT_LARGER_THAN_CLUSTER;
     return reason;
@@ -355,6 +385,11 @@ static void job_verdicts(struct session *s, struct verdicts *v, struct job *job)
         job_is_open(s, job, &seat->why);
     if (seat->why.code) {
         add(s, v, id, NULL, n, why_reason(s, &seat->why, job->kept->not_before_ms));
+        return;
+    }
+    if (seat->no_domain && !job->n[BERTH_TASK_PIPELINED]) {
+        struct why why = { .code = WAIT_TOPOLOGY, .dim = NOWHERE };
+        add(s, v, id, NULL, n, why_reason(s, &why, 0));
         return;
     }
     if (job->min_available > 1 && seat->stuck &&

@@ -6,16 +6,13 @@
 #include <string.h>
 
 #include "engine/actions.h"
-#include "engine/fit.h"
+#include "engine/room.h"
 
 static bool is_idle(const struct session *s, const struct task *task, const struct node *node)
 {
-    const struct asks *asks = &task->group->kind->asks;
+    bool idle;
 
-    for (size_t i = 0; i < asks->n; i++)
-        if (asks->at[i].value > column_idle(&s->model->columns[asks->at[i].dim], node->at))
-            return false;
-    return true;
+    return room_fail(s->model, task->group->kind, node, &idle) == FAIL_NONE && idle;
 }
 
 /* A machine that is on its way is as good as one that is there. */

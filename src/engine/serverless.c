@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "engine/room.h"
 
 enum { IS_THERE = 10 }; /* what an available node scores above one on its way */
 
@@ -353,7 +354,7 @@ static int64_t rented_of(const struct session *s, const struct kind *kind, const
 fail_t serverless_room(const struct session *s, const struct kind *kind, const struct node *node,
                        enum room *room)
 {
-    bool is_held = false;
+    bool is_held = false, is_idle = true;
 
     *room = ROOM_NONE;
     for (size_t i = 0; i < kind->asks.n; i++) {
@@ -367,6 +368,11 @@ fail_t serverless_room(const struct session *s, const struct kind *kind, const s
     }
     if (is_held)
         return WAIT_RESERVED_FOR_OTHER;
+    if (node_is_odd(kind, node)) {
+        fail_t fail = room_odd(s->model, kind, node, &is_idle);
+        if (fail != FAIL_NONE || !is_idle)
+            return fail != FAIL_NONE ? fail : WAIT_RESERVED_FOR_OTHER;
+    }
     *room =
         s->setup->shard_mode == BERTH_SHARD_SOFT && !node->in_shard ? ROOM_IDLE_OUTSIDE : ROOM_IDLE;
     return FAIL_NONE;

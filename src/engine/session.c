@@ -1,12 +1,12 @@
 /* Sessions: see session.h. */
 #include "engine/session.h"
 
-#include "engine/beam.h"
-
 #include <assert.h>
 #include <string.h>
 
 #include "base/str.h"
+#include "engine/beam.h"
+#include "engine/outside.h"
 
 static void set_shard(struct session *s)
 {
@@ -71,23 +71,16 @@ struct session *session_open(struct model *model, const struct setup *setup,
     return s;
 }
 
-static void undo(struct session *s, const struct op *op)
-{
-    struct model *model = s->model;
-
-    task_place(model, op->task, op->from,
-               op->kind == OP_EVICT || op->kind == OP_UNPIPELINE ? op->node : NULL);
-    op->task->evicted = op->from_evicted;
-}
-
 void session_close(struct session *s)
 {
     while (s->log.n) {
         const struct op *op = &s->log.at[s->log.n - 1];
-        undo(s, op);
+        op_undo(s->model, op);
         op->task->evicted = false;
         s->log.n--;
     }
+    for (size_t i = s->setup->n_uses; i-- > 0;)
+        outside_close(s, &s->setup->uses[i]);
     beam_close(s);
     VEC_FINI(&s->log);
     VEC_FINI(&s->groups);

@@ -28,10 +28,12 @@ struct op {
     uint8_t from;      /* the state before */
     bool from_evicted;
     bool is_sealed;
-    bool evicted; /* pipeline: room that evictions make */
+    bool is_refused; /* by a plugin that was told of it */
+    bool evicted;    /* pipeline: room that evictions make */
     double score;
     const char *reason;      /* evict */
     const char *reservation; /* allocate: the one that it uses, or NULL */
+    const struct hold *hold; /* devices and cores that it gets, or (evict, unpipeline) held */
 };
 
 /* Why the tasks of a group wait, where it is not the nodes that say it. */
@@ -48,11 +50,13 @@ struct seat {
     bool is_pending;         /* not admitted */
     bool was_admitted;       /* by this session, which has not said so yet */
     bool was_bound;          /* by this session */
+    bool is_refused;         /* a plugin refused a placement; it is tried no more */
     bool *failed;            /* by group: a task of its role found no node */
     struct why why;          /* the last refusal of the job as a whole */
     struct kind *stuck;      /* the class of its task that found no node */
     uint32_t placed, needed; /* the gang when it gave up */
     bool was_tried;
+    bool no_domain;          /* no network domain holds it */
     struct wait_note *notes; /* by group, or NULL */
     struct sub_job *subs;    /* see topology.h */
     size_t n_subs;
@@ -62,6 +66,7 @@ struct seat {
 struct queue_seat {
     struct pq *jobs; /* of the action that runs */
     bool is_listed;
+    bool has_head; /* one of its jobs has room kept: see protect.h */
 };
 
 struct session {
@@ -81,13 +86,16 @@ struct session {
     int64_t wake_at_ms;
     uint64_t n_placed, n_evicted, n_reserved, n_steps;
     bool limited;
-    bool is_dry_run; /* victims are taken away only to see what would happen */
-    uint32_t cursor; /* sampling search */
+    bool is_dry_run;  /* victims are taken away only to see what would happen */
+    bool promises;    /* room is promised even where it is free: the rest of it is being made */
+    bool is_refusing; /* a plugin refuses the placement that it was told of last */
+    uint32_t cursor;  /* sampling search */
     bool cursor_changed;
     wide *total;       /* what queues share, by dimension */
     struct beam *beam; /* see beam.h; NULL until it is used */
     struct kind *as;   /* whom fit searches for, if not the task's own class; NULL mostly */
     struct topology *topology;
+    struct protect *protect; /* NULL until a job has room kept */
 };
 
 struct statement {
@@ -128,6 +136,9 @@ uint32_t job_n_valid(const struct job *job);
 /** What a role's minimum counts: 0 ready, 1 with pipelined, 2 valid. */
 bool job_roles_hold(const struct job *job, int what);
 
+/** Takes a change of the log back in the model. */
+void op_undo(struct model *model, const struct op *op);
+
 struct statement statement_open(struct session *s);
 void statement_allocate(struct statement *stmt, struct task *task, struct node *node, double score);
 void statement_pipeline(struct statement *stmt, struct task *task, struct node *node, bool evicted,
@@ -138,8 +149,15 @@ void statement_unpipeline(struct statement *stmt, struct task *task);
 /** The task is given up; it waits no more. */
 void statement_fail(struct statement *stmt, struct task *task);
 bool statement_has_evictions(const struct statement *stmt);
-/** Makes groups of the answer out of what was done; job is for whom. */
-void statement_commit(struct statement *stmt, struct job *job);
+/**
+ * Whether a plugin refused a part of what was done. Then all of it is taken back, and the job is
+ * tried no more in this session.
+ */
+bool statement_is_refused(struct statement *stmt, struct job *job);
+/**
+ * Makes groups of the answer out of what was done; job is for whom. False if it is refused as above.
+ */
+bool statement_commit(struct statement *stmt, struct job *job);
 void statement_discard(struct statement *stmt);
 
 /* Operations to be done again. */

@@ -135,6 +135,7 @@ static const struct member node_members[] = {
     ROW(berth_node, labels, M_LABELS, USE_CLASS),
     MANY(berth_node, taints, n_taints, M_LIST, USE_CLASS, &shape_taint),
     ROW(berth_node, capabilities, M_WORDS, USE_CLASS),
+    ROW(berth_node, image_folders, M_WORDS, USE_CLASS),
     ROW(berth_node, offers, M_AMOUNTS, 0),
     ROW(berth_node, device_classes, M_AMOUNTS, 0),
     ROW(berth_node, weight, M_INT, 0),
@@ -186,6 +187,7 @@ static const struct member task_group_members[] = {
     ROW(berth_task_group, never_preempts, M_BOOL, 0),
     ROW(berth_task_group, whole_cores, M_BOOL, USE_CLASS),
     ROW(berth_task_group, capability, M_TEXT, USE_CLASS),
+    ROW(berth_task_group, image, M_TEXT, USE_CLASS),
     ROW(berth_task_group, pinned_to, M_TEXT, USE_CLASS),
     ROW(berth_task_group, gpu_models, M_WORDS, USE_CLASS),
     ROW(berth_task_group, gpu_memory, M_I64, USE_CLASS),
@@ -469,6 +471,9 @@ static const struct member reason_members[] = {
     ROW(berth_reason, until_ms, M_I64, 0),
     ROW(berth_reason, placed, M_U32, 0),
     ROW(berth_reason, needed, M_U32, 0),
+    ROW(berth_reason, stuck_group, M_TEXT, 0),
+    ROW(berth_reason, wants, M_TEXT, 0),
+    ROW(berth_reason, has, M_TEXT, 0),
     MANY(berth_reason, counts, n_counts, M_LIST, 0, &shape_node_count),
 };
 const struct shape shape_reason = SHAPE("reason", berth_reason, reason_members);

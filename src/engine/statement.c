@@ -2,6 +2,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "engine/devices.h"
 #include "engine/session.h"
 
 static void tell(struct session *s, enum hooked_what what, const struct task *task)
@@ -15,6 +16,9 @@ static void tell(struct session *s, enum hooked_what what, const struct task *ta
         else
             use->plugin->on_deallocate(s, use, task);
     }
+    if (s->is_refusing)
+        s->log.at[s->log.n - 1].is_refused = true;
+    s->is_refusing = false;
 }
 
 struct statement statement_open(struct session *s)
@@ -26,7 +30,11 @@ static void change(struct session *s, const struct op *op, enum berth_task_state
                    struct node *to)
 {
     VEC_PUSH(&s->log, *op);
+    if (op->kind == OP_ALLOCATE || op->kind == OP_PIPELINE)
+        op->task->hold = op->hold;
     task_place(s->model, op->task, state, to);
+    if (op->kind == OP_UNPIPELINE)
+        op->task->hold = NULL;
 }
 
 void statement_allocate(struct statement *stmt, struct task *task, struct node *node, double score)
@@ -37,7 +45,8 @@ void statement_allocate(struct statement *stmt, struct task *task, struct node *
                      .from = task->state,
                      .from_evicted = task->evicted,
                      .score = score,
-                     .reservation = stmt->s->reservation };
+                     .reservation = stmt->s->reservation,
+                     .hold = devices_choose(stmt->s, task, node, true) };
 
     assert(task->state == BERTH_TASK_PENDING);
     change(stmt->s, &op, BERTH_TASK_ALLOCATED, node);
@@ -53,7 +62,8 @@ void statement_pipeline(struct statement *stmt, struct task *task, struct node *
                      .from = task->state,
                      .from_evicted = task->evicted,
                      .evicted = evicted,
-                     .score = score };
+                     .score = score,
+                     .hold = devices_choose(stmt->s, task, node, false) };
 
     assert(task->state == BERTH_TASK_PENDING);
     change(stmt->s, &op, BERTH_TASK_PIPELINED, node);
@@ -68,7 +78,8 @@ void statement_evict(struct statement *stmt, struct task *task, const char *reas
                      .node = task->node,
                      .from = task->state,
                      .from_evicted = task->evicted,
-                     .reason = reason };
+                     .reason = reason,
+                     .hold = task->hold };
 
     change(stmt->s, &op, BERTH_TASK_RELEASING, task->node);
     task->evicted = true;
@@ -81,7 +92,8 @@ void statement_unpipeline(struct statement *stmt, struct task *task)
                      .task = task,
                      .node = task->node,
                      .from = task->state,
-                     .from_evicted = task->evicted };
+                     .from_evicted = task->evicted,
+                     .hold = task->hold };
 
     assert(task->state == BERTH_TASK_PIPELINED);
     tell(stmt->s, HOOKED_ON_DEALLOCATE, task);
@@ -107,17 +119,50 @@ bool statement_has_evictions(const struct statement *stmt)
     return false;
 }
 
-void statement_commit(struct statement *stmt, struct job *job)
+bool statement_is_refused(struct statement *stmt, struct job *job)
+{
+    struct session *s = stmt->s;
+    size_t i = stmt->mark;
+
+    while (i < s->log.n && !s->log.at[i].is_refused)
+        i++;
+    if (i == s->log.n)
+        return false;
+    statement_discard(stmt);
+    if (job) {
+        seat_of(s, job)->is_refused = true;
+        seat_of(s, job)->why = (struct why){ .code = WAIT_PLUGIN, .dim = NOWHERE };
+    }
+    return true;
+}
+
+bool statement_commit(struct statement *stmt, struct job *job)
 {
     struct session *s = stmt->s;
     size_t n = s->log.n - stmt->mark;
 
+    if (statement_is_refused(stmt, job))
+        return false;
     if (!n)
-        return;
+        return true;
     answer_ops(s, &s->log.at[stmt->mark], n, job);
     for (size_t i = stmt->mark; i < s->log.n; i++)
         s->log.at[i].is_sealed = true;
     stmt->mark = s->log.n;
+    return true;
+}
+
+void op_undo(struct model *model, const struct op *op)
+{
+    struct task *task = op->task;
+
+    if (op->kind == OP_UNPIPELINE)
+        task->hold = op->hold;
+    task_place(model, task, op->from,
+               op->kind == OP_EVICT || op->kind == OP_UNPIPELINE ? op->node : NULL);
+    if (op->kind == OP_ALLOCATE || op->kind == OP_PIPELINE)
+        task->hold = NULL;
+    task->evicted = op->from_evicted;
 }
 
 static void take_back(struct session *s, const struct op *op)
@@ -128,21 +173,17 @@ static void take_back(struct session *s, const struct op *op)
     case OP_ALLOCATE:
     case OP_PIPELINE:
         tell(s, HOOKED_ON_DEALLOCATE, task); /* while it still has its place */
-        task_place(s->model, task, op->from, NULL);
+        op_undo(s->model, op);
         break;
     case OP_EVICT:
-        task_place(s->model, task, op->from, op->node);
+    case OP_UNPIPELINE:
+        op_undo(s->model, op);
         tell(s, HOOKED_ON_ALLOCATE, task);
         break;
     case OP_FAIL:
-        task_place(s->model, task, op->from, NULL);
-        break;
-    case OP_UNPIPELINE:
-        task_place(s->model, task, op->from, op->node);
-        tell(s, HOOKED_ON_ALLOCATE, task);
+        op_undo(s->model, op);
         break;
     }
-    task->evicted = op->from_evicted;
 }
 
 void statement_discard(struct statement *stmt)
@@ -169,16 +210,11 @@ struct saved statement_save(const struct statement *stmt)
 /* Whether the node still has room for what is promised or given now. */
 static bool still_fits(const struct session *s, const struct op *op)
 {
-    const struct asks *asks = task_asks(op->task);
+    bool idle;
 
-    for (size_t i = 0; i < asks->n; i++) {
-        const struct column *c = &s->model->columns[asks->at[i].dim];
-        if (op->node->at == NOWHERE || asks->at[i].value > column_future(c, op->node->at))
-            return false;
-        if (op->kind == OP_ALLOCATE && asks->at[i].value > column_idle(c, op->node->at))
-            return false;
-    }
-    return true;
+    return op->node->at != NOWHERE &&
+           room_fail(s->model, op->task->group->kind, op->node, &idle) == FAIL_NONE &&
+           (idle || op->kind != OP_ALLOCATE);
 }
 
 bool statement_recover(struct statement *stmt, const struct saved *saved)

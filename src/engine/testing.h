@@ -262,16 +262,20 @@ static inline void world_accept(struct world *w, enum berth_task_state state)
             const struct berth_part *part = &group->parts[k];
             if (part->kind == BERTH_PART_RESERVE || group->kind == BERTH_GROUP_FAIL)
                 continue;
-            world_tell(w, BERTH_TASK,
-                       &(struct berth_task){ .job = part->task.job,
-                                             .group = part->task.group,
-                                             .index = part->task.index,
-                                             .attempt = part->task.attempt,
-                                             .node = part->node,
-                                             .started_at_ms = w->in.now_ms,
-                                             .state = part->kind == BERTH_PART_EVICT
-                                                          ? BERTH_TASK_RELEASING
-                                                          : state });
+            world_tell(
+                w, BERTH_TASK,
+                &(struct berth_task){
+                    .job = part->task.job,
+                    .group = part->task.group,
+                    .index = part->task.index,
+                    .attempt = part->task.attempt,
+                    .node = part->node,
+                    .started_at_ms = w->in.now_ms,
+                    .holds = part->n_shares ? part->holds : (struct berth_amounts){ 0 },
+                    .shares = part->shares,
+                    .n_shares = part->n_shares,
+                    .cores = part->cores,
+                    .state = part->kind == BERTH_PART_EVICT ? BERTH_TASK_RELEASING : state });
         }
         world_accept_rest(w, group);
         if (group->kind == BERTH_GROUP_MEMO)

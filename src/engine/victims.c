@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "engine/room.h"
+
 static int by_name(const void *a, const void *b)
 {
     const struct task *x = *(struct task *const *)a, *y = *(struct task *const *)b;
@@ -45,10 +47,13 @@ bool fits_future(const struct session *s, const struct task *task, const struct 
                  const struct victims *more)
 {
     const struct asks *asks = &task->group->kind->asks;
+    bool idle;
 
+    if (!more)
+        return room_fail(s->model, task->group->kind, node, &idle) == FAIL_NONE;
     for (size_t i = 0; i < asks->n; i++) {
         int64_t room = column_future(&s->model->columns[asks->at[i].dim], node->at);
-        for (size_t k = 0; more && k < more->n; k++)
+        for (size_t k = 0; k < more->n; k++)
             room = wrap_add(room, asks_of(task_asks(more->at[k]), asks->at[i].dim));
         if (asks->at[i].value > room)
             return false;
@@ -59,6 +64,20 @@ bool fits_future(const struct session *s, const struct task *task, const struct 
 bool task_is_preemptable(const struct task *task)
 {
     return !task->group->spec->not_preemptable && task->group->job->kept->preemptable != BERTH_NO;
+}
+
+int64_t job_may_lose(const struct job *job)
+{
+    const struct berth_budget *budget = &job->kept->budget;
+    int64_t running = job->n[BERTH_TASK_RUNNING], value = budget->value;
+    int64_t ended = job->n[BERTH_TASK_SUCCEEDED] + job->n[BERTH_TASK_FAILED];
+
+    if (!budget->is_given)
+        return INT64_MAX;
+    if (budget->is_percent)
+        value = ((int64_t)job->n_tasks * value + 99) / 100;
+    return budget->is_max_unavailable ? value - ((int64_t)job->n_tasks - ended - running)
+                                      : running - value;
 }
 
 struct sorter {

@@ -6,7 +6,8 @@
 
 #include <stdint.h>
 
-__extension__ typedef __int128 wide; /* the one typedef: a plain number like int64_t */
+__extension__ typedef __int128 wide; /* the only typedefs: plain numbers like int64_t */
+__extension__ typedef unsigned __int128 uwide;
 
 /* Sums on one node wrap rather than overflow: only nonsense gets so far, and taking it away
  * again must give what was there before. */

@@ -5,6 +5,7 @@
 #define LEDGER_BATCH_H
 
 #include "ledger/ledger.h"
+#include "ledger/store.h"
 
 /** A batch of n events, to be filled in; counted once. */
 struct batch *batch_new(uint64_t revision, size_t n);
@@ -14,5 +15,12 @@ struct batch_event *batch_event(struct batch *batch, size_t i);
 const char *batch_text(struct batch *batch, const char *text);
 /** Sets an event's row, counting it up. */
 void batch_event_row(struct batch_event *event, enum row_kind kind, const void *row);
+
+/**
+ * Makes a base: all live rows at one revision.
+ *
+ * Returns  0 and *out, counted once; an error of the store, of which no look may be open
+ */
+MUST_CHECK int base_make(struct store *store, struct batch **out, struct err *err);
 
 #endif

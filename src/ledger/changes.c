@@ -185,6 +185,14 @@ void changes_del(struct changes *changes, enum row_kind kind, void *row, const c
     change->last = row;
 }
 
+void changes_del_quiet(struct changes *changes, enum row_kind kind, const void *row)
+{
+    struct change *change = VEC_ADD(&changes->list);
+
+    mirror_del(changes->mirror, kind, row, &change->undo);
+    note_row(changes, change);
+}
+
 /* ---- into the store ---- */
 
 static int write_event(const struct changes *changes, const struct change *change,

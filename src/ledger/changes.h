@@ -49,6 +49,9 @@ void changes_put_quiet(struct changes *changes, enum row_kind kind, void *row);
 /** Deletes a row that is there; its last value, which is taken, gets the event's rev. */
 void changes_del(struct changes *changes, enum row_kind kind, void *row, const char *type);
 
+/** Deletes a row that is there, without event and revision. */
+void changes_del_quiet(struct changes *changes, enum row_kind kind, const void *row);
+
 /** Takes back all changes from the n-th on. */
 void changes_take_back(struct changes *changes, size_t n);
 /** Writes all into an open transaction. */

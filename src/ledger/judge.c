@@ -60,6 +60,12 @@ static void judge_kind(struct trial *t, struct op *op)
     case OP_CORDON:
         judge_cordon(t, &op->cordon);
         break;
+    case OP_NODE_LABEL:
+        judge_node_label(t, &op->node_label);
+        break;
+    case OP_NODE_DELETE:
+        judge_node_delete(t, &op->node_delete);
+        break;
     case OP_NODE_STATE:
         judge_node_state(t, &op->node_state);
         break;
@@ -98,6 +104,10 @@ static const char *asker(const struct op *op)
         return op->patch.by;
     case OP_CORDON:
         return op->cordon.by;
+    case OP_NODE_LABEL:
+        return op->node_label.by;
+    case OP_NODE_DELETE:
+        return op->node_delete.by;
     case OP_QUEUE_PUT:
         return op->queue_put.by;
     case OP_QUEUE_DELETE:
@@ -199,6 +209,8 @@ struct wants judge_wants(const struct changes *changes, const struct op *op)
     case OP_BEAT:
     case OP_LEAVE:
     case OP_CORDON:
+    case OP_NODE_LABEL:
+    case OP_NODE_DELETE:
     case OP_NODE_STATE:
     case OP_QUEUE_PUT:
     case OP_QUEUE_DELETE:

@@ -1,6 +1,7 @@
 /*
- * Judge of nodes: register, beat, leave, cordon, and what the steward says of them. A name
- * keeps its row for ever; each registration is another generation, which fences messages.
+ * Judge of nodes: register, beat, leave, cordon, label, delete, and what the steward says of them.
+ * A name keeps its row until somebody deletes it; each registration is another generation, which
+ * fences messages, and none is given out twice.
  */
 #include "ledger/judge_part.h"
 
@@ -67,6 +68,8 @@ static bool is_registration_valid(struct trial *t, const struct op_register *op)
         problem_add(t->problem, PROBLEM_INVALID_FIELD, "/taints", "it must be a list");
     if (op->info && *op->info && !json_is_well(op->info, '{'))
         problem_add(t->problem, PROBLEM_INVALID_FIELD, "/info", "it must be an object");
+    if (op->images && *op->images && !json_is_well(op->images, '['))
+        problem_add(t->problem, PROBLEM_INVALID_FIELD, "/images", "it must be a list");
     return t->problem->code == PROBLEM_NONE;
 }
 
@@ -75,13 +78,40 @@ static const char *or_else(const char *text, const char *fallback)
     return text && *text ? text : fallback;
 }
 
+/* Sets a node's labels: the agent's, and over them what people set. */
+static void lay_labels(struct row_node *row, const char *agents)
+{
+    json_t *labels, *set;
+    char *text;
+
+    if (!*row->set_labels) {
+        row_set(&row->labels, agents);
+        row_set(&row->agent_labels, "");
+        return;
+    }
+    labels = json_loads(agents, 0, NULL);
+    set = json_loads(row->set_labels, 0, NULL);
+    json_object_update(labels, set);
+    text = json_dumps(labels, JSON_COMPACT | JSON_SORT_KEYS);
+    row_set(&row->labels, text);
+    row_set(&row->agent_labels, agents);
+    mem_free(text);
+    json_decref(labels);
+    json_decref(set);
+}
+
 static void fill_node(struct trial *t, const struct op_register *op, struct row_node *row)
 {
+    bool is_bounded = op->images && strcmp(op->images, "[]") != 0;
+
     row->state = NODE_READY;
     row->generation++;
     row_set(&row->boot_id, op->boot_id);
     row_set(&row->offers, op->offers);
-    row_set(&row->labels, or_else(op->labels, "{}"));
+    lay_labels(row, or_else(op->labels, "{}"));
+    row_set(&row->images, is_bounded ? op->images : "");
+    if (op->identity && *op->identity)
+        row_set(&row->identity, op->identity);
     row_set(&row->taints, or_else(op->taints, "[]"));
     row_set(&row->info, or_else(op->info, "{}"));
     row_set(&row->address, op->address);
@@ -93,7 +123,8 @@ static void fill_node(struct trial *t, const struct op_register *op, struct row_
 static bool are_facts_new(const struct row_node *was, const struct row_node *now)
 {
     return strcmp(was->offers, now->offers) != 0 || strcmp(was->labels, now->labels) != 0 ||
-           strcmp(was->taints, now->taints) != 0 || was->state != now->state;
+           strcmp(was->taints, now->taints) != 0 || strcmp(was->images, now->images) != 0 ||
+           was->state != now->state;
 }
 
 static const struct held_attempt *find_held(const struct op_register *op,
@@ -187,6 +218,38 @@ static void put_beat(struct trial *t, const char *node, uint64_t generation, uin
     changes_put_quiet(t->changes, ROW_BEAT, row);
 }
 
+/* Whether the agent that registers is the one that had the node; who says nothing is believed. */
+static bool is_same_agent(const struct row_node *row, const struct op_register *op)
+{
+    return !op->identity || !*op->identity || !*row->identity ||
+           strcmp(row->identity, op->identity) == 0;
+}
+
+/* A node that is heard of is nobody else's: two agents of one name would end each other's work. */
+static bool is_taken(struct trial *t, const struct row_node *row, const struct op_register *op)
+{
+    bool is_heard_of =
+        row->state == NODE_READY || row->state == NODE_UNREACHABLE || row->state == NODE_LEAVING;
+
+    if (!is_heard_of || is_same_agent(row, op))
+        return false;
+    problem_set(t->problem, PROBLEM_NODE_TAKEN, "node %s is another agent's%s%s, and %s", op->node,
+                *row->address ? ", at " : "", row->address, node_state_words[row->state]);
+    return true;
+}
+
+/* The highest generation of the nodes that were deleted: a new one's begin above it, so that no
+ * message of a deleted node's agent is taken for one of the new. */
+static uint64_t past_generation(const struct trial *t)
+{
+    const struct row_meta *row = mirror_find(t->mirror, ROW_META, "generation");
+    int64_t value = 0;
+
+    if (row && text_to_int(row->value, 0, INT64_MAX, &value) < 0)
+        return 0;
+    return (uint64_t)value;
+}
+
 void judge_register(struct trial *t, struct op_register *op)
 {
     struct mirror_node *node;
@@ -195,14 +258,19 @@ void judge_register(struct trial *t, struct op_register *op)
 
     if (!is_registration_valid(t, op))
         return;
-    op->is_other_life = is_other_life(t, op);
     node = mirror_node(t->mirror, op->node);
+    if (node && is_taken(t, node->row, op))
+        return;
+    op->is_other_life = is_other_life(t, op);
     row = node ? row_copy(ROW_NODE, node->row) : row_new(ROW_NODE);
     row_set(&row->name, op->node);
-    if (node)
-        is_same_boot = strcmp(row->boot_id, op->boot_id) == 0;
-    else
+    if (node) {
+        /* Of another agent nothing is assumed, as of another boot. */
+        is_same_boot = strcmp(row->boot_id, op->boot_id) == 0 && is_same_agent(row, op);
+    } else {
         row->seq = t->changes->revision + 1;
+        row->generation = past_generation(t);
+    }
     fill_node(t, op, row);
     if (!node || are_facts_new(node->row, row))
         row->facts++;
@@ -266,20 +334,143 @@ void judge_leave(struct trial *t, struct op_leave *op)
     node_review(t, node);
 }
 
+/* ---- what people say ---- */
+
+/* Stops what is live on a node that drains. */
+static void drain(struct trial *t, struct mirror_node *node, int64_t grace_ms)
+{
+    size_t n;
+    CLEANUP(freep) struct row_attempt **rows = mirror_node_attempts(node, &n);
+
+    for (size_t i = 0; i < n; i++)
+        row_ref(rows[i]); /* the end of one may stop others */
+    for (size_t i = 0; i < n; i++) {
+        const struct mirror_job *job = mirror_job(t->mirror, rows[i]->job);
+        const struct mirror_task *task = mirror_task(job, rows[i]->grp, rows[i]->idx);
+
+        if (task->live && task->live->number == rows[i]->number)
+            attempt_stop(t, task->live, CAUSE_DRAINED, grace_ms < 0 ? job->grace_ms : grace_ms,
+                         "its node drains");
+        row_free(ROW_ATTEMPT, rows[i]);
+    }
+}
+
 void judge_cordon(struct trial *t, struct op_cordon *op)
 {
-    const struct mirror_node *node = known_node(t, op->node);
+    struct mirror_node *node = known_node(t, op->node);
+    bool is_closed = op->is_cordoned || op->is_draining, is_draining;
     struct row_node *row;
 
-    if (!node || node->row->is_cordoned == op->is_cordoned)
+    if (!node)
         return;
+    is_draining = op->is_draining || (op->is_cordoned && node->row->is_draining);
+    if (node->row->is_cordoned != is_closed || node->row->is_draining != is_draining) {
+        row = row_copy(ROW_NODE, node->row);
+        row->is_cordoned = is_closed;
+        row->is_draining = is_draining;
+        row_set(&row->cordoned_by, is_closed ? op->by : "");
+        row_set(&row->cordon_reason, is_closed ? op->reason : "");
+        row->cordoned_at = is_closed ? t->now : 0;
+        row->facts++;
+        put_node(t, row,
+                 op->is_draining   ? "node.draining"
+                 : op->is_cordoned ? "node.cordoned"
+                                   : "node.uncordoned");
+    }
+    if (op->is_draining)
+        drain(t, node, op->grace_ms);
+}
+
+/* Lays one label over those set, or takes it back. */
+static void merge_label(struct trial *t, json_t *set, const char *key, json_t *value)
+{
+    CLEANUP(freep) char *pointer = text_format("/labels/%s", key);
+
+    if (!name_is_valid_label(key) || !(json_is_null(value) || json_is_string(value)))
+        problem_add(t->problem, PROBLEM_INVALID_FIELD, pointer,
+                    "it must be a label's name with a text, or null to take it back");
+    else if (json_is_string(value))
+        json_object_set(set, key, value);
+    else if (json_object_del(set, key) < 0)
+        problem_add(t->problem, PROBLEM_INVALID_FIELD, pointer,
+                    "nobody set it: an agent's own labels are of its configuration");
+}
+
+/* What people have set, with what changes. NULL: the problem is set. */
+static char *merge_labels(struct trial *t, const char *set, const char *changes)
+{
+    json_t *all = json_loads(*set ? set : "{}", 0, NULL), *value;
+    json_t *more = changes ? json_loads(changes, JSON_REJECT_DUPLICATES, NULL) : NULL;
+    const char *key;
+    char *text = NULL;
+
+    if (!json_is_object(more))
+        problem_add(t->problem, PROBLEM_INVALID_FIELD, "/labels", "it must be an object");
+    else
+        json_object_foreach(more, key, value) merge_label(t, all, key, value);
+    if (t->problem->code == PROBLEM_NONE)
+        text =
+            json_object_size(all) ? json_dumps(all, JSON_COMPACT | JSON_SORT_KEYS) : text_copy("");
+    json_decref(all);
+    json_decref(more);
+    return text;
+}
+
+void judge_node_label(struct trial *t, struct op_node_label *op)
+{
+    const struct mirror_node *node = known_node(t, op->node);
+    CLEANUP(freep) char *set = NULL, *agents = NULL;
+    struct row_node *row;
+
+    if (!node)
+        return;
+    set = merge_labels(t, node->row->set_labels, op->labels);
+    if (!set)
+        return;
+    agents = text_copy(*node->row->set_labels ? node->row->agent_labels : node->row->labels);
     row = row_copy(ROW_NODE, node->row);
-    row->is_cordoned = op->is_cordoned;
-    row_set(&row->cordoned_by, op->is_cordoned ? op->by : "");
-    row_set(&row->cordon_reason, op->is_cordoned ? op->reason : "");
-    row->cordoned_at = op->is_cordoned ? t->now : 0;
+    row_set(&row->set_labels, set);
+    lay_labels(row, agents);
+    if (row_eq(ROW_NODE, row, node->row)) {
+        row_free(ROW_NODE, row);
+        return;
+    }
     row->facts++;
-    put_node(t, row, op->is_cordoned ? "node.cordoned" : "node.uncordoned");
+    put_node(t, row, "node.labelled");
+}
+
+static void keep_generation(struct trial *t, uint64_t generation)
+{
+    CLEANUP(freep) char *text = text_format("%" PRIu64, generation);
+    struct row_meta *row;
+
+    if (generation <= past_generation(t))
+        return;
+    row = row_new(ROW_META);
+    row_set(&row->name, "generation");
+    row_set(&row->value, text);
+    changes_put_quiet(t->changes, ROW_META, row);
+}
+
+void judge_node_delete(struct trial *t, struct op_node_delete *op)
+{
+    const struct mirror_node *node = known_node(t, op->name);
+    const struct row_beat *beat;
+
+    if (!node)
+        return;
+    if (node->row->state != NODE_LOST && node->row->state != NODE_GONE) {
+        problem_set(t->problem, PROBLEM_CONFLICT,
+                    "node %s is %s: only one that is lost or gone can be forgotten; stop its agent "
+                    "first",
+                    op->name, node_state_words[node->row->state]);
+        return;
+    }
+    keep_generation(t, node->row->generation);
+    beat = mirror_find(t->mirror, ROW_BEAT, op->name);
+    if (beat)
+        changes_del_quiet(t->changes, ROW_BEAT, beat);
+    changes_del(t->changes, ROW_NODE, row_copy(ROW_NODE, node->row), "node.deleted");
 }
 
 /* ---- what the steward says ---- */

@@ -308,6 +308,180 @@ TEST(a_node_that_leaves_is_gone_with_its_last_attempt)
     close_world(&w);
 }
 
+TEST(a_drain_stops_what_is_there_and_takes_nothing_new)
+{
+    struct world w = { 0 };
+    struct op *op = op_new(OP_CORDON, NULL, NULL);
+    struct row_attempt *attempt;
+    struct row_node *node;
+    uint64_t job;
+
+    open_world(&w);
+    job = world_submit(&w, "{\"replicas\":3}");
+    CHECK_EQ(world_run(&w, world_bind_op(&w, job, 0, 2, "n1")), PROBLEM_NONE);
+    CHECK_EQ(world_ack(&w, job, 0, 1, "n1"), PROBLEM_NONE);
+    op->cordon = (struct op_cordon){ .node = text_copy("n1"),
+                                     .is_cordoned = true,
+                                     .is_draining = true,
+                                     .grace_ms = 7000,
+                                     .by = text_copy("ops"),
+                                     .reason = text_copy("fan") };
+    CHECK_EQ(world_do(&w, op), PROBLEM_NONE);
+    CHECK_TEXT(world_attempt_says(&w, job, 0, 1), "stopping DRAINED");
+    CHECK_TEXT(world_attempt_says(&w, job, 1, 1), "ended DRAINED again"); /* never started */
+    attempt = world_attempt(&w, job, 0, 1);
+    CHECK_EQ(attempt->grace_ms, 7000);
+    row_free(ROW_ATTEMPT, attempt);
+    CHECK_EQ(world_bind(&w, job, 2, "n1"), PROBLEM_CHANGED_SINCE);
+    CHECK_EQ(world_ended(&w, job, 0, 1, "n1", 143), PROBLEM_NONE);
+    CHECK_TEXT(world_attempt_says(&w, job, 0, 1), "ended DRAINED again");
+
+    op->cordon.is_draining = false; /* a cordon does not end a drain, */
+    CHECK_EQ(world_do(&w, op), PROBLEM_NONE);
+    node = world_node(&w, "n1");
+    CHECK(node->is_draining);
+    row_free(ROW_NODE, node);
+    op->cordon.is_cordoned = false; /* an uncordon ends both */
+    CHECK_EQ(world_do(&w, op), PROBLEM_NONE);
+    CHECK_EQ(world_bind(&w, job, 2, "n1"), PROBLEM_NONE);
+    op_free(op);
+    close_world(&w);
+}
+
+static const struct {
+    const char *name;
+    enum node_state state;
+    const char *was, *now; /* the agents' identities; NULL none */
+    enum problem_code code;
+    const char *says; /* of the attempt that was starting there, and is listed by the newcomer */
+} claims[] = {
+    { "the same agent again", NODE_READY, "a", "a", PROBLEM_NONE, "starting" },
+    { "another agent", NODE_READY, "a", "b", PROBLEM_NODE_TAKEN, "starting" },
+    { "another one, the first is silent", NODE_UNREACHABLE, "a", "b", PROBLEM_NODE_TAKEN,
+      "starting" },
+    { "another one, the first leaves", NODE_LEAVING, "a", "b", PROBLEM_NODE_TAKEN, "starting" },
+    { "another one, the first is lost", NODE_LOST, "a", "b", PROBLEM_NONE,
+      "ended NODE_LOST again" },
+    { "one of old that said nothing", NODE_READY, NULL, "b", PROBLEM_NONE, "starting" },
+    { "one that says nothing", NODE_READY, "a", NULL, PROBLEM_NONE, "starting" },
+};
+
+static struct op *claim_op(struct world *w, const char *identity, uint64_t job)
+{
+    struct op *op = world_register_op("n1", "boot-1", offers);
+
+    op->reg.identity = identity ? text_copy(identity) : NULL;
+    op->reg.incarnation = text_copy(ledger_incarnation(w->ledger));
+    if (job) {
+        op->reg.held = NEW0_N(struct held_attempt, 1);
+        op->reg.n_held = 1;
+        op->reg.held[0].attempt = (struct attempt_key){ job, 0, 0, 1 };
+    }
+    return op;
+}
+
+TEST(a_node_that_is_heard_of_is_nobody_elses)
+{
+    ROW_EACH (c, claims) {
+        struct world w = { 0 };
+        struct row_node *node;
+        uint64_t job;
+
+        open_world(&w);
+        CHECK_EQ(world_run(&w, claim_op(&w, c->was, 0)), PROBLEM_NONE);
+        job = world_submit(&w, "{\"retries\":{\"max\":1}}");
+        CHECK_EQ(world_bind(&w, job, 0, "n1"), PROBLEM_NONE);
+        CHECK_EQ(world_ack(&w, job, 0, 1, "n1"), PROBLEM_NONE);
+        if (c->state == NODE_LEAVING)
+            CHECK_EQ(world_run(&w, leave_op(2)), PROBLEM_NONE);
+        else
+            CHECK_EQ(world_node_state(&w, "n1", c->state), PROBLEM_NONE);
+        CHECK_EQ(world_run(&w, claim_op(&w, c->now, job)), c->code);
+        if (c->code)
+            CHECK(strstr(w.problem.detail, "node n1 is another agent's, at 127.0.0.1, and "));
+        CHECK_TEXT(world_attempt_says(&w, job, 0, 1), c->says);
+        node = world_node(&w, "n1");
+        CHECK_EQ(node->generation, c->code ? 2 : 3);
+        CHECK_TEXT(node->identity, c->code || !c->now ? c->was : c->now);
+        row_free(ROW_NODE, node);
+        close_world(&w);
+    }
+}
+
+static struct op *label_op(const char *labels)
+{
+    struct op *op = op_new(OP_NODE_LABEL, NULL, NULL);
+
+    op->node_label.node = text_copy("n1");
+    op->node_label.labels = text_copy(labels);
+    return op;
+}
+
+static void check_labels(struct world *w, const char *labels, uint64_t facts)
+{
+    struct row_node *node = world_node(w, "n1");
+
+    CHECK_TEXT(node->labels, labels);
+    CHECK_EQ(node->facts, facts);
+    row_free(ROW_NODE, node);
+}
+
+TEST(labels_of_people_lie_over_the_agents)
+{
+    struct world w = { 0 };
+    struct op *op;
+
+    open_world(&w);
+    op = world_register_op("n1", "boot-1", offers);
+    op->reg.labels = text_copy("{\"disk\":\"hdd\",\"rack\":\"r1\"}");
+    CHECK_EQ(world_do(&w, op), PROBLEM_NONE);
+    CHECK_EQ(world_run(&w, label_op("{\"disk\":\"nvme\",\"zone\":\"a\"}")), PROBLEM_NONE);
+    check_labels(&w, "{\"disk\":\"nvme\",\"rack\":\"r1\",\"zone\":\"a\"}", 3);
+    CHECK_EQ(world_do(&w, op), PROBLEM_NONE); /* they survive a registration */
+    check_labels(&w, "{\"disk\":\"nvme\",\"rack\":\"r1\",\"zone\":\"a\"}", 3);
+    CHECK_EQ(world_run(&w, label_op("{\"rack\":null}")), PROBLEM_INVALID_FIELD);
+    CHECK_TEXT(w.problem.fields[0].pointer, "/labels/rack");
+    CHECK_EQ(world_run(&w, label_op("{\"zone\":1}")), PROBLEM_INVALID_FIELD);
+    CHECK_EQ(world_run(&w, label_op("[]")), PROBLEM_INVALID_FIELD);
+    CHECK_EQ(world_run(&w, label_op("{\"disk\":null,\"zone\":null}")), PROBLEM_NONE);
+    check_labels(&w, "{\"disk\":\"hdd\",\"rack\":\"r1\"}", 4); /* the agent's again */
+    op_free(op);
+    close_world(&w);
+}
+
+static struct op *delete_op(void)
+{
+    struct op *op = op_new(OP_NODE_DELETE, NULL, NULL);
+
+    op->node_delete.name = text_copy("n1");
+    return op;
+}
+
+TEST(a_node_that_is_lost_can_be_forgotten)
+{
+    struct world w = { 0 };
+    struct row_node *node;
+    struct op *op = op_new(OP_BEAT, NULL, NULL);
+
+    open_world(&w);
+    CHECK_EQ(world_register(&w, "n1", offers), PROBLEM_NONE);
+    CHECK_EQ(world_run(&w, delete_op()), PROBLEM_CONFLICT);
+    CHECK(strstr(w.problem.detail, "node n1 is ready: only one that is lost or gone"));
+    CHECK_EQ(world_node_state(&w, "n1", NODE_LOST), PROBLEM_NONE);
+    CHECK_EQ(world_run(&w, delete_op()), PROBLEM_NONE);
+    CHECK(!world_node(&w, "n1"));
+    CHECK_EQ(world_run(&w, delete_op()), PROBLEM_NOT_FOUND);
+    /* The name comes back: no message of the one that was forgotten passes for its. */
+    CHECK_EQ(world_register(&w, "n1", offers), PROBLEM_NONE);
+    node = world_node(&w, "n1");
+    CHECK_EQ(node->generation, 3);
+    row_free(ROW_NODE, node);
+    op->beat.node = text_copy("n1");
+    op->beat.generation = 2;
+    CHECK_EQ(world_run(&w, op), PROBLEM_CONFLICT);
+    close_world(&w);
+}
+
 TEST(a_cordon_has_a_reason_and_survives_registration)
 {
     struct world w = { 0 };

@@ -29,6 +29,8 @@ void judge_register(struct trial *t, struct op_register *op);
 void judge_beat(struct trial *t, struct op_beat *op);
 void judge_leave(struct trial *t, struct op_leave *op);
 void judge_cordon(struct trial *t, struct op_cordon *op);
+void judge_node_label(struct trial *t, struct op_node_label *op);
+void judge_node_delete(struct trial *t, struct op_node_delete *op);
 void judge_node_state(struct trial *t, struct op_node_state *op);
 void judge_queue_put(struct trial *t, struct op_queue_put *op);
 void judge_queue_delete(struct trial *t, struct op_queue_delete *op);

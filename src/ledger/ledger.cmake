@@ -1,6 +1,6 @@
 # The ledger and its tests; those that are run over every store say which in their name.
 berth_house(ledger USES base api
-    SOURCES batch changes check faulty judge judge_attempt judge_bind judge_job judge_lease
+    SOURCES base batch changes check faulty judge judge_attempt judge_bind judge_job judge_lease
             judge_node judge_queue ledger memory mirror mirror_load op reader row_read schema
             sqlite sqlite_sql store writer
     LIBS PkgConfig::sqlite3 PkgConfig::jansson Threads::Threads)

@@ -96,8 +96,10 @@ enum op_kind {
     OP_REGISTER,
     OP_BEAT,       /* no event, no revision */
     OP_LEAVE,      /* an agent says goodbye; attempts that remain are ended by its reports */
-    OP_CORDON,     /* or uncordon */
+    OP_CORDON,     /* or drain, or undo both */
+    OP_NODE_LABEL, /* labels that people lay over the agent's */
     OP_NODE_STATE, /* unreachable, ready again, lost, gone: said by the steward */
+    OP_NODE_DELETE,
     OP_QUEUE_PUT,
     OP_QUEUE_DELETE,
     OP_TOKEN_PUT,
@@ -208,7 +210,8 @@ struct op_register {
     char *node, *boot_id, *address;
     char *incarnation; /* that the agent knows; "" none yet */
     uint64_t revision_seen;
-    char *offers, *labels, *taints, *info; /* JSON as in struct row_node */
+    char *offers, *labels, *taints, *info, *images; /* JSON as in struct row_node */
+    char *identity;                                 /* "" or NULL: it says none */
     int64_t ttl_ms;
     struct held_attempt *held;
     size_t n_held;
@@ -229,8 +232,20 @@ struct op_leave {
 
 struct op_cordon {
     char *node;
-    bool is_cordoned;
+    bool is_cordoned; /* no new work */
+    bool is_draining; /* likewise, and what is there is stopped, to run elsewhere */
+    int64_t grace_ms; /* of a drain; below 0: each job's own */
     char *by, *reason;
+};
+
+struct op_node_label {
+    char *node;
+    char *labels; /* JSON object of what changes: a text sets one, null takes it away */
+    char *by;
+};
+
+struct op_node_delete {
+    char *name, *by;
 };
 
 struct op_node_state {
@@ -293,6 +308,8 @@ struct op {
         struct op_beat beat;
         struct op_leave leave;
         struct op_cordon cordon;
+        struct op_node_label node_label;
+        struct op_node_delete node_delete;
         struct op_node_state node_state;
         struct op_queue_put queue_put;
         struct op_queue_delete queue_delete;
@@ -329,6 +346,15 @@ void reader_close(struct reader *reader);
 /** Begins a look at one revision (until reader_end); all calls between see the same. */
 MUST_CHECK int reader_begin(struct reader *reader, uint64_t *revision, struct err *err);
 void reader_end(struct reader *reader);
+
+/**
+ * All that is live, as the base that listeners are told; between looks. With it somebody may begin
+ * to follow late: of the batches it was told since before this call, those of later revisions go
+ * on where it ends.
+ *
+ * Returns  0 and *out, yours to batch_unref
+ */
+MUST_CHECK int reader_base(struct reader *reader, struct batch **out, struct err *err);
 
 /* Each look-up gives a row that is yours (row_free with its kind), or 1 if there is none. */
 enum { READER_NONE = 1, READER_ROWS_MAX = 1000 };

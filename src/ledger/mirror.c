@@ -205,6 +205,21 @@ static int put_node(struct mirror *mirror, struct row_node *row, void **was, str
     return 0;
 }
 
+/* Takes out a node on which nothing is live. Returns its row, the caller's now; NULL: none. */
+static struct row_node *drop_node(struct mirror *mirror, const char *name)
+{
+    struct mirror_node *node = mirror_node(mirror, name);
+    struct row_node *row;
+
+    if (!node)
+        return NULL;
+    assert(node->live.n == 0);
+    row = TAKE(node->row);
+    map_remove(&mirror->nodes, node->name);
+    node_free(node);
+    return row;
+}
+
 static int cmp_attempts(const void *a, const void *b)
 {
     return row_cmp(ROW_ATTEMPT, *(void *const *)a, *(void *const *)b);
@@ -544,7 +559,8 @@ void mirror_del(struct mirror *mirror, enum row_kind kind, const void *key,
 {
     struct mirror_undo own = { .kind = kind };
 
-    own.was = swap_cell(mirror, kind, key, NULL);
+    own.was = kind == ROW_NODE ? drop_node(mirror, ((const struct row_node *)key)->name)
+                               : swap_cell(mirror, kind, key, NULL);
     if (undo)
         *undo = own;
     else
@@ -585,9 +601,7 @@ void mirror_take_back(struct mirror *mirror, struct mirror_undo *undo)
         was = job->row;
         job->row = undo->was;
     } else if (kind == ROW_NODE && !undo->was) {
-        struct mirror_node *node = mirror_node(mirror, ((struct row_node *)undo->now)->name);
-        map_remove(&mirror->nodes, node->name);
-        node_free(node);
+        was = drop_node(mirror, ((struct row_node *)undo->now)->name);
     } else if (kind == ROW_NODE) {
         int r = put_node(mirror, undo->was, &was, &err);
         assert(r == 0);

@@ -46,7 +46,7 @@ static void free_bind(struct op_bind *op)
 static void free_register(struct op_register *op)
 {
     FREE_ALL(op->node, op->boot_id, op->address, op->incarnation, op->offers, op->labels,
-             op->taints, op->info);
+             op->taints, op->info, op->images, op->identity);
     mem_free(op->held);
 }
 
@@ -88,6 +88,12 @@ static void free_parts(struct op *op)
         break;
     case OP_CORDON:
         FREE_ALL(op->cordon.node, op->cordon.by, op->cordon.reason);
+        break;
+    case OP_NODE_LABEL:
+        FREE_ALL(op->node_label.node, op->node_label.labels, op->node_label.by);
+        break;
+    case OP_NODE_DELETE:
+        FREE_ALL(op->node_delete.name, op->node_delete.by);
         break;
     case OP_NODE_STATE:
         mem_free(op->node_state.node);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "ledger/batch.h"
 #include "ledger/inside.h"
 
 struct reader {
@@ -46,6 +47,11 @@ void reader_end(struct reader *reader)
     if (reader->is_open)
         store_rollback(reader->store);
     reader->is_open = false;
+}
+
+int reader_base(struct reader *reader, struct batch **out, struct err *err)
+{
+    return base_make(reader->store, out, err);
 }
 
 /* ---- one row ---- */

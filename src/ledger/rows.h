@@ -58,6 +58,10 @@ struct row_node {
     char *offers;          /* JSON object: resource to amount in its unit (integer) */
     char *labels;          /* JSON object */
     char *taints;          /* JSON array of {key,value,effect} */
+    char *agent_labels;    /* JSON object: of `labels`, what the agent said */
+    char *set_labels;      /* JSON object: what people laid over them */
+    char *images;          /* JSON array: folders that images may come from; [] any */
+    char *identity;        /* of the agent: random, one a data folder; "" it said none */
     char *info;            /* JSON object: what the agent found on the machine, for people */
     char *address;         /* where the agent was heard from */
     int64_t registered_at; /* wall ms */

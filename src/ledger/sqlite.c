@@ -185,8 +185,37 @@ static int create_all(struct sqlite *s, struct err *err)
     return run(s, str_text(&sql), err);
 }
 
-/* Step i takes schema i to i + 1. */
-static int (*const steps[SCHEMA_VERSION])(struct sqlite *s, struct err *err) = { create_all };
+/* A kind's columns that its table lacks are added, as 0 or "". */
+static int add_missing(struct sqlite *s, enum row_kind kind, struct err *err)
+{
+    CLEANUP(str_fini) struct str sql = { 0 };
+    int r = 0;
+
+    for (size_t i = 0; i < schema[kind].n_columns && r >= 0; i++) {
+        int64_t n = 0;
+
+        str_clear(&sql);
+        str_addf(&sql, "SELECT count(*) FROM pragma_table_info('%s') WHERE name = '%s'",
+                 schema[kind].name, schema[kind].columns[i].name);
+        r = read_number(s, str_text(&sql), &n, err);
+        if (r < 0 || n)
+            continue;
+        str_clear(&sql);
+        sql_add_column(kind, &schema[kind].columns[i], &sql);
+        r = run(s, str_text(&sql), err);
+    }
+    return r;
+}
+
+/* Identity, images and labels of nodes. */
+static int widen_nodes(struct sqlite *s, struct err *err)
+{
+    return add_missing(s, ROW_NODE, err);
+}
+
+/* Step i takes schema i to i + 1; the first makes the latest, so that the others find nothing. */
+static int (*const steps[SCHEMA_VERSION])(struct sqlite *s, struct err *err) = { create_all,
+                                                                                 widen_nodes };
 
 static int upgrade(struct sqlite *s, int64_t version, struct err *err)
 {

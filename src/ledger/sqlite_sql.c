@@ -41,6 +41,12 @@ static void create_table(const struct kind *k, struct str *out)
         str_add(out, k->indexes);
 }
 
+void sql_add_column(enum row_kind kind, const struct column *column, struct str *out)
+{
+    str_addf(out, "ALTER TABLE \"%s\" ADD COLUMN \"%s\" %s", schema[kind].name, column->name,
+             is_number(column) ? "INTEGER NOT NULL DEFAULT 0" : "TEXT NOT NULL DEFAULT ''");
+}
+
 void sql_create(struct str *out)
 {
     for (enum row_kind kind = 0; kind < ROW_KIND_COUNT; kind++)

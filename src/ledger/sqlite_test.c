@@ -66,9 +66,26 @@ TEST(a_newer_schema_is_refused_with_both_numbers)
     CHECK_OK(try_open(address, &err), &err);
     run_sql(path_of(address), "PRAGMA user_version = 7");
     CHECK_EQ(ledger_open(&(struct ledger_options){ .store = address }, &ledger, &err), -EPROTO);
-    CHECK(strstr(err.text, "has schema 7, this program knows up to 1"));
+    CHECK(strstr(err.text, "has schema 7, this program knows up to 2"));
     err = (struct err){ 0 };
     CHECK_EQ(ledger_check(address, &report, &err), -EPROTO);
+    world_drop();
+}
+
+TEST(an_older_schema_is_widened)
+{
+    const char *address = world_fresh("sqlite");
+    struct ledger_report report;
+    struct err err = { 0 };
+
+    CHECK_OK(try_open(address, &err), &err);
+    run_sql(path_of(address), "ALTER TABLE node DROP COLUMN identity;"
+                              "ALTER TABLE node DROP COLUMN setLabels;"
+                              "PRAGMA user_version = 1");
+    CHECK_OK(try_open(address, &err), &err);
+    run_sql(path_of(address), "SELECT identity, setLabels FROM node");
+    CHECK_OK(ledger_check(address, &report, &err), &err);
+    CHECK_EQ(report.n_findings, 0);
     world_drop();
 }
 

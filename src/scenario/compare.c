@@ -333,7 +333,7 @@ static int64_t amount_of(const struct berth_amounts *amounts, const char *name)
     for (size_t i = 0; i < amounts->n; i++)
         if (strcmp(amounts->at[i].name, name) == 0)
             return amounts->at[i].value;
-    return 0;
+    return strstr(name, ".com/gpu") ? amount_of(amounts, "gpu") : 0;
 }
 
 /* The amount that a checked document means. */
@@ -459,48 +459,6 @@ static int compare_queue_jobs(struct run *run, struct str *faults, struct err *e
     return 0;
 }
 
-static int cmp_u32(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-    return (x > y) - (x < y);
-}
-
-static void add_numbers(uint32_t *numbers, size_t n, struct str *out)
-{
-    qsort(numbers, n, sizeof(*numbers), cmp_u32);
-    for (size_t i = 0; i < n; i++)
-        str_addf(out, "%s%u", i ? "," : "", numbers[i]);
-}
-
-static int compare_cores(struct run *run, struct str *faults, struct err *err)
-{
-    const json_t *object = expected(run, "cores"), *list, *item;
-    CLEANUP(arena_fini) struct arena arena = { 0 };
-    const char *node;
-    size_t i;
-
-    json_object_foreach((json_t *)object, node, list)
-    {
-        struct berth_node_view view = { 0 };
-        CLEANUP(str_fini) struct str came = { 0 }, wanted = { 0 };
-        uint32_t *held, *meant = ARENA_NEW0_N(&arena, uint32_t, json_array_size(list) + 1);
-        int r = berth_engine_node(run->engine, node, &arena, &view, err);
-        if (r < 0)
-            return r;
-        held = ARENA_NEW0_N(&arena, uint32_t, view.cores_held.n + 1);
-        if (view.cores_held.n)
-            memcpy(held, view.cores_held.at, view.cores_held.n * sizeof(*held));
-        json_array_foreach(list, i, item) meant[i] = (uint32_t)json_integer_value(item);
-        add_numbers(held, view.cores_held.n, &came);
-        add_numbers(meant, json_array_size(list), &wanted);
-        if (!text_eq(str_text(&came), str_text(&wanted)))
-            str_addf(faults, "cores: %s: expected [%s], came [%s]\n", node, str_text(&wanted),
-                     str_text(&came));
-    }
-    return 0;
-}
-
 int compare_after(struct run *run, struct str *faults, struct err *err)
 {
     const char *digest = json_string_value(expected(run, "digest"));
@@ -526,7 +484,7 @@ int compare_after(struct run *run, struct str *faults, struct err *err)
     r = compare_phases(run, faults, err);
     if (r == 0)
         r = compare_queue_jobs(run, faults, err);
-    return r < 0 ? r : compare_cores(run, faults, err);
+    return r < 0 ? r : compare_devices(run, faults, err);
 }
 
 static int compare_feasible(struct run *run, struct str *faults, struct err *err)

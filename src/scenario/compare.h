@@ -11,4 +11,7 @@ MUST_CHECK int compare_before(struct run *run, struct str *faults, struct err *e
 /** What is asked at the end. */
 MUST_CHECK int compare_after(struct run *run, struct str *faults, struct err *err);
 
+/** Likewise the cores and devices held at the end. */
+MUST_CHECK int compare_devices(struct run *run, struct str *faults, struct err *err);
+
 #endif

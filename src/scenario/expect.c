@@ -233,6 +233,11 @@ static void check_cores(struct scenario *s, const struct json_at *at)
     check_each(s, at, &s->node_by_name, "node", check_counts);
 }
 
+static void check_gpus(struct scenario *s, const struct json_at *at)
+{
+    check_each(s, at, &s->task_by_key, "task", check_counts);
+}
+
 static void check_code_counts(struct scenario *s, const struct json_at *at)
 {
     const char *code;
@@ -299,6 +304,8 @@ static const struct {
     { KEY("deserved"), check_deserved },
     { KEY("queueJobs"), check_queue_jobs },
     { KEY("cores"), check_cores },
+    { KEY("gpus"), check_gpus },
+    { KEY("gpuUse"), check_cores },
     { KEY("refused"), check_text },
     { KEY("mayRefuse"), check_texts },
     { KEY("reserve"), check_task_nodes },

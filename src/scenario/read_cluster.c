@@ -206,9 +206,9 @@ static void offer_devices(struct reader *r, struct known_node *known)
     for (size_t i = 0; i < known->n_devices; i++)
         milli += known->devices[i].unhealthy ? 0 : DEVICE_MILLI;
     for (size_t i = 0; i < offers->n; i++)
-        if (strcmp(offers->at[i].name, "nvidia.com/gpu") != 0)
+        if (strcmp(offers->at[i].name, "gpu") != 0)
             with[n++] = offers->at[i];
-    with[n++] = (struct berth_amount){ "nvidia.com/gpu", milli };
+    with[n++] = (struct berth_amount){ "gpu", milli };
     *offers = (struct berth_amounts){ with, n };
 }
 
@@ -228,7 +228,7 @@ static void read_devices(struct scenario *s, struct reader *r, const struct json
         struct berth_device *device = &known->devices[i];
         bool healthy = true;
         *device = (struct berth_device){
-            .node = known->node.id, .class_name = "nvidia.com/gpu", .index = (uint32_t)i, .uuid = ""
+            .node = known->node.id, .class_name = "gpu", .index = (uint32_t)i, .uuid = ""
         };
         if (!take_member(&list, i, keys, COUNT_OF(keys), &at))
             continue;

@@ -203,21 +203,49 @@ static void read_group(struct reader *r, const struct json_at *at, struct berth_
                     "a task that asks for resources is not best effort");
 }
 
-/* A device of a node by its index; the uuid of one that is not listed is its index. */
-static const char *device_uuid(const struct scenario *s, struct reader *r, const char *node,
-                               uint32_t index)
+static const struct berth_device *device_find(const struct scenario *s, const char *node,
+                                              uint32_t index)
 {
     const struct known_node *known = node ? map_get(&s->node_by_name, node) : NULL;
 
     for (size_t i = 0; known && i < known->n_devices; i++)
         if (known->devices[i].index == index)
-            return known->devices[i].uuid;
-    return arena_format(r->arena, "%u", index);
+            return &known->devices[i];
+    return NULL;
+}
+
+/* A share of a node's device by its index; the uuid of one that is not listed is its index. */
+static struct berth_share share_of(const struct scenario *s, struct reader *r, const char *node,
+                                   uint32_t index, int64_t milli)
+{
+    const struct berth_device *device = device_find(s, node, index);
+
+    return (struct berth_share){ .class_name = "gpu",
+                                 .uuid =
+                                     device ? device->uuid : arena_format(r->arena, "%u", index),
+                                 .index = index,
+                                 .milli = milli };
+}
+
+/* What of a device a task holds that names it: all, or what its memory makes of it. */
+static int64_t held_milli(const struct scenario *s, const struct known_task *task, uint32_t index)
+{
+    const struct berth_device *device = device_find(s, task->state.node, index);
+    const struct berth_task_group *group = task->group;
+
+    for (size_t i = 0; i < group->asks.n; i++)
+        if (strcmp(group->asks.at[i].name, "gpu") == 0 && group->asks.at[i].value)
+            return group->asks.at[i].value < DEVICE_MILLI ? group->asks.at[i].value : DEVICE_MILLI;
+    if (!group->gpu_memory || !device || device->memory <= group->gpu_memory)
+        return DEVICE_MILLI;
+    return (int64_t)(((__int128)group->gpu_memory * DEVICE_MILLI + device->memory - 1) /
+                     device->memory);
 }
 
 static void take_shares(struct scenario *s, struct reader *r, const struct json_at *up,
-                        struct berth_task *out)
+                        struct known_task *known)
 {
+    struct berth_task *out = &known->state;
     static const struct json_key keys[] = { KEY("gpu"), KEY("milli") };
     struct berth_numbers whole = { 0 };
     struct berth_share *shares;
@@ -231,8 +259,7 @@ static void take_shares(struct scenario *s, struct reader *r, const struct json_
     shares = ARENA_NEW0_N(r->arena, struct berth_share, whole.n + n);
     for (size_t i = 0; i < whole.n; i++)
         shares[n_shares++] =
-            (struct berth_share){ "nvidia.com/gpu", device_uuid(s, r, out->node, whole.at[i]),
-                                  whole.at[i], DEVICE_MILLI };
+            share_of(s, r, out->node, whole.at[i], held_milli(s, known, whole.at[i]));
     for (size_t i = 0; i < n; i++) {
         struct json_at at = json_at_item(&list, i);
         int64_t milli = DEVICE_MILLI;
@@ -241,9 +268,7 @@ static void take_shares(struct scenario *s, struct reader *r, const struct json_
             continue;
         take_u32(&at, "gpu", &index);
         json_get_int(&at, "milli", 1, DEVICE_MILLI, &milli);
-        shares[n_shares++] =
-            (struct berth_share){ "nvidia.com/gpu", device_uuid(s, r, out->node, index), index,
-                                  milli };
+        shares[n_shares++] = share_of(s, r, out->node, index, milli);
     }
     out->shares = shares;
     out->n_shares = n_shares;
@@ -280,7 +305,7 @@ static void read_state(struct scenario *s, struct reader *r, const struct json_a
     if (!text_eq(json_string_value(node.value), ""))
         take_name(at, "node", NULL, &out->node);
     out->attempt = state != BERTH_TASK_PENDING;
-    take_shares(s, r, at, out);
+    take_shares(s, r, at, known);
     take_numbers(r, at, "coreIds", &out->cores);
     out->started_at_ms = known->group->created_at_ms ? known->group->created_at_ms
                          : job->created_at_ms        ? job->created_at_ms

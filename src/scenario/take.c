@@ -99,6 +99,16 @@ static int cmp_amount(const void *a, const void *b)
     return strcmp(((const struct berth_amount *)a)->name, ((const struct berth_amount *)b)->name);
 }
 
+const char *resource_name(const struct reader *r, const char *name)
+{
+    static const char *const gpus[] = { "nvidia.com/gpu", "amd.com/gpu" };
+
+    for (size_t i = 0; i < COUNT_OF(gpus) && r->has_devices; i++)
+        if (strcmp(name, gpus[i]) == 0)
+            return "gpu";
+    return name;
+}
+
 bool take_amounts(struct reader *r, const struct json_at *up, const char *key,
                   struct berth_amounts *out)
 {
@@ -116,7 +126,7 @@ bool take_amounts(struct reader *r, const struct json_at *up, const char *key,
         struct json_at at = json_at_member(&object, name);
         int64_t amount;
         if (json_quantity(&at, quantity_unit_of(name), &amount))
-            amounts[n++] = (struct berth_amount){ name, amount };
+            amounts[n++] = (struct berth_amount){ resource_name(r, name), amount };
     }
     qsort(amounts, n, sizeof(*amounts), cmp_amount);
     *out = (struct berth_amounts){ amounts, n };

@@ -11,10 +11,14 @@
 #include "base/arena.h"
 #include "berth/engine.h"
 
+struct scenario_files;
+
 /* What all readers of one document share. */
 struct reader {
     struct arena *arena;
     int64_t now_ms;
+    bool has_devices;             /* a node lists its devices one by one */
+    struct scenario_files *files; /* NULL: no file is read */
 };
 
 /** Text; with what it must not hold, such as "/" (NULL: anything), never empty. */
@@ -28,6 +32,11 @@ bool take_seconds(const struct json_at *up, const char *key, int64_t *out_ms);
 bool take_duration(const struct json_at *up, const char *key, int64_t *out_ms);
 bool take_quantity(const struct json_at *up, const char *key, enum quantity_unit unit,
                    int64_t *out);
+/**
+ * The name that a resource goes by. Where devices are listed one by one their class is gpu, and a
+ * vendor's name for it an alias; else names stay as they are.
+ */
+const char *resource_name(const struct reader *r, const char *name);
 /** Amounts by name, in the order of names. */
 bool take_amounts(struct reader *r, const struct json_at *up, const char *key,
                   struct berth_amounts *out);

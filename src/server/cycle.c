@@ -1,8 +1,8 @@
 /*
  * Cycle: see cycle.h.
  *
- * Everything reaches the thread through one mailbox: batches, the fence, questions, and its own
- * operations when they are done. Between waits it takes all letters, and then decides if it may:
+ * Everything reaches the thread through one mailbox: batches, the fence, and its own operations
+ * when they are done. Between waits it takes all letters, and then decides if it may:
  * it has a fence, its last operations were answered, and their events were applied.
  */
 #include "server/cycle.h"
@@ -13,9 +13,9 @@
 
 #include "base/log.h"
 #include "base/mailbox.h"
-#include "server/cycle_answer.h"
 #include "server/cycle_ops.h"
 #include "server/cycle_verdicts.h"
+#include "server/feed_engine.h"
 
 enum {
     MAX_TASKS = 2000,
@@ -29,7 +29,7 @@ enum {
 const int64_t cycle_bucket_us[CYCLE_BUCKETS] = { 100,   250,   500,    1000,   2500,    5000,
                                                  10000, 25000, 100000, 250000, 1000000, INT64_MAX };
 
-enum message_kind { MESSAGE_BATCH, MESSAGE_LEAD, MESSAGE_ASK, MESSAGE_DONE };
+enum message_kind { MESSAGE_BATCH, MESSAGE_LEAD, MESSAGE_DONE };
 
 struct message {
     struct letter letter;
@@ -38,17 +38,6 @@ struct message {
     struct batch *batch; /* batch: a reference */
     struct op *op;       /* done */
     uint64_t fence;      /* lead */
-    struct question *question;
-};
-
-/* A question from asking to the end of its callback; in cycle->questions all that time. */
-struct question {
-    struct question *next, **link;
-    struct cycle *cycle;
-    struct cycle_ask ask;
-    struct loop *loop;
-    cycle_answer_fn *fn;
-    void *arg;
 };
 
 struct cycle {
@@ -79,7 +68,6 @@ struct cycle {
     uint64_t fence;
     struct verdicts *verdicts;
     struct cycle_metrics metrics;
-    struct question *questions;
 };
 
 static void at_point(const struct cycle *cycle, const char *point)
@@ -151,63 +139,16 @@ uint64_t cycle_fence(struct cycle *cycle)
 
 /* ---- feeding ---- */
 
-static int make_engine(struct cycle *cycle, struct err *err)
-{
-    struct berth_delta delta = { .kind = BERTH_CONFIG, .config = cycle->options.config };
-    int r;
-
-    berth_engine_free(cycle->engine);
-    cycle->engine = berth_engine_new(err);
-    if (!cycle->engine)
-        return err->code;
-    if (!cycle->options.config)
-        return 0;
-    r = berth_engine_apply(cycle->engine, &delta, 1, err);
-    return r < 0 ? err_wrap(err, "configure the engine") : 0;
-}
-
-/* Applies all deltas but those that no engine could hold: they are said and left out. */
-static void apply_all(struct cycle *cycle, const struct feed_deltas *deltas)
-{
-    struct err err = { 0 };
-
-    if (berth_engine_apply(cycle->engine, deltas->at, deltas->n, &err) == 0)
-        return;
-    log_error("the engine takes an object not", "why", err.text, NULL);
-    /* Applying twice changes nothing, so one by one from the first. */
-    for (size_t i = 0; i < deltas->n; i++) {
-        struct err one = { 0 };
-
-        if (berth_engine_apply(cycle->engine, &deltas->at[i], 1, &one) < 0)
-            log_error("left out of the engine", "why", one.text, NULL);
-    }
-}
-
-/* Whether deltas could change what is decided. What the engine remembers for itself could not:
- * a memo that comes back would else bring about the next. */
-static bool is_news(const struct feed_deltas *deltas)
-{
-    VEC_EACH (delta, deltas)
-        if (delta->kind != BERTH_MEMO)
-            return true;
-    return false;
-}
-
 static void take_batch(struct cycle *cycle, const struct batch *batch)
 {
-    CLEANUP(arena_fini) struct arena arena = { 0 };
-    struct feed_deltas deltas = { 0 };
     struct err err = { 0 };
 
-    if (batch->is_base && cycle->is_fed && make_engine(cycle, &err) < 0) {
+    if (batch->is_base && cycle->is_fed &&
+        feed_engine_make(&cycle->options.from, &cycle->engine, &err) < 0) {
         log_error("no new engine", "why", err.text, NULL);
         return;
     }
-    feed_batch(cycle->feed, batch, &arena, &deltas);
-    if (deltas.n)
-        apply_all(cycle, &deltas);
-    cycle->is_dirty = cycle->is_dirty || is_news(&deltas);
-    VEC_FINI(&deltas);
+    cycle->is_dirty = feed_engine_apply(cycle->feed, cycle->engine, batch) || cycle->is_dirty;
     cycle->is_fed = true;
     cycle->revision = batch->revision;
     pthread_mutex_lock(&cycle->lock);
@@ -291,67 +232,12 @@ static void take_done(struct cycle *cycle, const struct op *op)
     set_backoff(cycle);
 }
 
-/* ---- questions ---- */
-
-static void question_end(struct question *question)
-{
-    struct cycle *cycle = question->cycle;
-
-    pthread_mutex_lock(&cycle->lock);
-    *question->link = question->next;
-    if (question->next)
-        question->next->link = question->link;
-    pthread_mutex_unlock(&cycle->lock);
-    cycle_ask_fini(&question->ask);
-    mem_free(question);
-}
-
-static void give_answer(void *arg)
-{
-    struct question *question = arg;
-
-    question->fn(&question->ask.answer, question->arg);
-    question_end(question);
-}
-
-void cycle_ask(struct cycle *cycle, const struct cycle_question *question, struct loop *loop,
-               cycle_answer_fn *fn, void *arg)
-{
-    struct question *asked = NEW0(struct question);
-    struct message *message = message_new(cycle, MESSAGE_ASK);
-
-    cycle_ask_init(&asked->ask, question);
-    asked->cycle = cycle;
-    asked->loop = loop;
-    asked->fn = fn;
-    asked->arg = arg;
-    message->question = asked;
-    pthread_mutex_lock(&cycle->lock);
-    asked->next = cycle->questions;
-    asked->link = &cycle->questions;
-    if (asked->next)
-        asked->next->link = &asked->next;
-    cycle->questions = asked;
-    pthread_mutex_unlock(&cycle->lock);
-    mailbox_put(&cycle->box, &message->letter);
-}
-
 static struct berth_cycle_in cycle_in(const struct cycle *cycle)
 {
     return (struct berth_cycle_in){ .revision = cycle->revision,
                                     .now_ms = clock_wall_ms(cycle->options.clock),
                                     .seed = cycle->options.seed,
                                     .max_tasks = cycle->options.max_tasks };
-}
-
-static void take_question(struct cycle *cycle, struct question *question)
-{
-    struct berth_cycle_in in = cycle_in(cycle);
-    struct verdicts *verdicts = cycle_verdicts(cycle);
-
-    cycle_ask_answer(&question->ask, cycle->engine, cycle->feed, &in, verdicts);
-    verdicts_unref(verdicts);
-    loop_post(question->loop, give_answer, question);
 }
 
 /* ---- deciding ---- */
@@ -477,9 +363,6 @@ static void take_message(struct cycle *cycle, struct message *message)
     case MESSAGE_LEAD:
         set_fence(cycle, message->fence);
         break;
-    case MESSAGE_ASK:
-        take_question(cycle, message->question);
-        break;
     case MESSAGE_DONE:
         take_done(cycle, message->op);
         break;
@@ -532,7 +415,7 @@ int cycle_open(const struct cycle_options *options, struct cycle **out, struct e
     pthread_mutex_init(&cycle->lock, NULL);
     cycle->feed = feed_new();
     cycle->verdicts = verdicts_make(NULL, 0);
-    r = make_engine(cycle, err);
+    r = feed_engine_make(&options->from, &cycle->engine, err);
     if (r < 0) {
         cycle_close(cycle);
         return r;
@@ -562,8 +445,6 @@ static void drop_letters(struct cycle *cycle)
         letter = letter->next;
         message_free(message);
     }
-    while (cycle->questions)
-        question_end(cycle->questions);
 }
 
 void cycle_stop(struct cycle *cycle)

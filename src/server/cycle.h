@@ -2,9 +2,8 @@
  * Cycle: the thread that owns the deciding engine.
  *
  * It feeds the engine with the ledger's batches, lets it decide, sends the decisions as operations
- * and decides again only when they have come back as events. Questions (explain, plan, a queue's
- * arithmetic) are answered between cycles, by message. It decides only while it has been given a
- * fence; without one it follows and answers.
+ * and decides again only when they have come back as events. It decides only while it has been
+ * given a fence; without one it follows. Questions are the view's: see view.h.
  */
 #ifndef SERVER_CYCLE_H
 #define SERVER_CYCLE_H
@@ -15,13 +14,14 @@
 #include "base/clock.h"
 #include "base/loop.h"
 #include "ledger/ledger.h"
+#include "server/feed.h"
 
 struct cycle;
 
 struct cycle_options {
     struct ledger *ledger;
-    const struct clock *clock;         /* NULL: the machine's */
-    const struct berth_config *config; /* borrowed, outlives the cycle; NULL: profile berth */
+    const struct clock *clock; /* NULL: the machine's */
+    struct feed_engine_from from;
     uint64_t seed;
     uint64_t max_tasks; /* to place in one cycle; 0: 2,000 */
     int64_t pace_ms;    /* the most that a cycle waits after the last one's begin: less where
@@ -40,57 +40,13 @@ MUST_CHECK int cycle_open(const struct cycle_options *options, struct cycle **ou
 MUST_CHECK int cycle_start(struct cycle *cycle, struct err *err);
 /** Stops the thread (not amid a cycle). Before ledger_close: it sends operations. */
 void cycle_stop(struct cycle *cycle);
-/** Frees it, and stops its thread if that runs. After ledger_close, and after the loops that asked have
- * stopped: what is not answered by then never is. */
+/** Frees it, and stops its thread if that runs. After ledger_close. */
 void cycle_close(struct cycle *cycle);
 
 /** From now on it decides with this fence; 0: it stops deciding. Any thread. */
 void cycle_lead(struct cycle *cycle, uint64_t fence);
 /** The fence it decides with; 0 if it does not (a refusal for an old fence ends it). Any thread. */
 uint64_t cycle_fence(struct cycle *cycle);
-
-/* ---- questions ---- */
-
-enum cycle_question_kind {
-    CYCLE_EXPLAIN, /* why a task waits, or where it would go */
-    CYCLE_PLAN,    /* what would become of a job if it were submitted now */
-    CYCLE_QUEUE,   /* a queue's arithmetic */
-    CYCLE_NODE,    /* a node's arithmetic */
-};
-
-struct cycle_question {
-    enum cycle_question_kind kind;
-    const char *name;            /* queue or node */
-    uint64_t job;                /* explain */
-    const char *group;           /* explain; NULL: the first that waits */
-    uint32_t index;              /* explain; with group */
-    const struct job_spec *spec; /* plan */
-};
-
-/* All of it lives in the arena, until the callback returns. */
-struct cycle_answer {
-    int code;                   /* 0; -ENOENT what was asked about is not live here; -EINVAL */
-    struct err err;             /* with code below 0 */
-    uint64_t revision;          /* of what was asked */
-    struct arena arena;         /* ended by the cycle */
-    struct berth_task_ref task; /* explain: which one was explained */
-    struct berth_explanation explanation; /* explain */
-    const struct berth_verdict *verdicts; /* explain: of the job, as of the last cycle; plan: of
-                                             what would wait */
-    size_t n_verdicts;
-    const struct berth_group *groups; /* plan: the decisions for the job (bind, evict, fail) */
-    size_t n_groups;
-    struct berth_queue_view queue;
-    struct berth_node_view node;
-};
-
-typedef void cycle_answer_fn(const struct cycle_answer *answer, void *arg);
-
-/**
- * Asks; any thread. The question is copied (the spec too). The answer comes on the loop, once.
- */
-void cycle_ask(struct cycle *cycle, const struct cycle_question *question, struct loop *loop,
-               cycle_answer_fn *fn, void *arg);
 
 /* ---- verdicts ---- */
 

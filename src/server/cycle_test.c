@@ -163,81 +163,34 @@ TEST(cycle_starts_a_gang_whole)
     stage_close(&stage);
 }
 
-/* ---- questions ---- */
+/* ---- verdicts and deadlines ---- */
 
-/* What a test keeps of an answer. */
-struct heard {
-    pthread_mutex_t lock;
-    pthread_cond_t come;
-    bool is_there;
-    int code;
-    enum wait_code state;
-    size_t n_nodes, n_groups, n_parts, n_verdicts;
-    enum wait_code verdict;
-    char node[64], task[NAME_ATTEMPT_SIZE];
-    uint32_t n_pending, n_tasks;
-};
-
-static void on_answer(const struct cycle_answer *answer, void *arg)
+/* Between two looks at what other threads do. */
+static void look_again(void)
 {
-    struct heard *heard = arg;
+    nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+}
 
-    pthread_mutex_lock(&heard->lock);
-    heard->is_there = true;
-    heard->code = answer->code;
-    heard->state = answer->explanation.state;
-    heard->n_nodes = answer->explanation.n_nodes;
-    heard->n_groups = answer->n_groups;
-    heard->n_verdicts = answer->n_verdicts;
-    if (answer->n_verdicts && answer->verdicts[0].reason)
-        heard->verdict = answer->verdicts[0].reason->code;
-    for (size_t i = 0; i < answer->n_groups; i++) {
-        if (answer->groups[i].kind != BERTH_GROUP_BIND)
-            continue;
-        heard->n_parts += answer->groups[i].n_parts;
-        snprintf(heard->node, sizeof(heard->node), "%s", answer->groups[i].parts[0].node);
+/* The last cycle's verdict on a job, waited for. */
+static const struct berth_verdict *await_verdict(struct stage *stage, uint64_t job,
+                                                 struct verdicts **verdicts)
+{
+    const struct berth_verdict *verdict;
+    size_t n;
+
+    for (;; look_again()) {
+        *verdicts = cycle_verdicts(stage->cycle);
+        verdict = verdicts_find(*verdicts, job, &n);
+        if (verdict)
+            return verdict;
+        verdicts_unref(*verdicts);
     }
-    if (answer->task.group)
-        snprintf(heard->task, sizeof(heard->task), "%s.%u", answer->task.group, answer->task.index);
-    heard->n_pending = answer->queue.n_pending;
-    heard->n_tasks = answer->node.n_tasks;
-    pthread_cond_signal(&heard->come);
-    pthread_mutex_unlock(&heard->lock);
 }
 
-static struct heard ask(struct stage *stage, const struct cycle_question *question)
+TEST(cycle_leaves_verdicts_on_what_waits)
 {
-    struct heard heard = { .lock = PTHREAD_MUTEX_INITIALIZER, .come = PTHREAD_COND_INITIALIZER };
-
-    cycle_ask(stage->cycle, question, stage->scene.loop, on_answer, &heard);
-    pthread_mutex_lock(&heard.lock);
-    while (!heard.is_there)
-        pthread_cond_wait(&heard.come, &heard.lock);
-    pthread_mutex_unlock(&heard.lock);
-    return heard;
-}
-
-/* Waits until the last cycle has seen a job wait; its verdict. */
-static enum wait_code await_verdict(struct stage *stage, uint64_t job)
-{
-    enum wait_code code = WAIT_NONE;
-
-    while (code == WAIT_NONE) {
-        struct cycle_question question = { .kind = CYCLE_EXPLAIN, .job = job };
-        struct heard heard = ask(stage, &question); /* answered between cycles: no busy wait */
-
-        if (heard.code == 0 && heard.n_verdicts)
-            code = heard.verdict;
-    }
-    return code;
-}
-
-TEST(cycle_explains_why_a_job_waits)
-{
-    struct cycle_question question = { .kind = CYCLE_EXPLAIN };
     const struct berth_verdict *verdict;
     struct verdicts *verdicts;
-    struct heard heard;
     struct stage stage;
     uint64_t job;
     size_t n;
@@ -246,64 +199,17 @@ TEST(cycle_explains_why_a_job_waits)
     stage_join(&stage);
     job = scene_submit(&stage.scene, "{\"name\":\"big\",\"image\":\"dir:/i\","
                                      "\"resources\":{\"cpu\":64}}");
-    CHECK(await_verdict(&stage, job) == WAIT_LARGER_THAN_ANY_NODE);
-    verdicts = cycle_verdicts(stage.cycle);
-    verdict = verdicts_find(verdicts, job, &n);
-    CHECK_EQ(n, 1);
+    verdict = await_verdict(&stage, job, &verdicts);
     CHECK_EQ(verdict->n_tasks, 1);
     CHECK_EQ(verdict->reason->code, WAIT_LARGER_THAN_ANY_NODE);
     CHECK(verdicts_find(verdicts, job + 1, &n) == NULL);
     CHECK(verdicts_revision(verdicts) >= job);
     verdicts_unref(verdicts);
-
-    question.job = job;
-    heard = ask(&stage, &question);
-    CHECK_EQ(heard.code, 0);
-    CHECK_EQ(heard.n_nodes, 1);
-    CHECK_TEXT(heard.task, "task.0");
-    question.job = job + 1000;
-    CHECK_EQ(ask(&stage, &question).code, -ENOENT);
-    stage_close(&stage);
-}
-
-TEST(cycle_plans_without_changing_anything)
-{
-    struct cycle_question question = { .kind = CYCLE_PLAN };
-    struct cycle_question about_node = { .kind = CYCLE_NODE, .name = "n1" };
-    struct cycle_question about_queue = { .kind = CYCLE_QUEUE, .name = "default" };
-    struct problem problem = { 0 };
-    struct job_spec *spec = NULL;
-    struct heard heard;
-    struct stage stage;
-    json_t *object;
-
-    stage_open(&stage);
-    stage_join(&stage);
-    object = json_loads("{\"name\":\"p\",\"groups\":[{\"name\":\"w\",\"replicas\":3,\"image\":"
-                        "\"dir:/i\",\"resources\":{\"cpu\":2}}]}",
-                        0, NULL);
-    CHECK_EQ(job_spec_from_json(object, NULL, &spec, &problem), 0);
-    json_decref(object);
-    question.spec = spec;
-    heard = ask(&stage, &question);
-    CHECK_EQ(heard.code, 0);
-    CHECK_EQ(heard.n_parts, 3);
-    CHECK_TEXT(heard.node, "n1");
-    CHECK_EQ(heard.n_verdicts, 0);
-    job_spec_free(spec);
-
-    heard = ask(&stage, &about_node);
-    CHECK_EQ(heard.code, 0);
-    CHECK_EQ(heard.n_tasks, 0);
-    CHECK_EQ(ask(&stage, &about_queue).n_pending, 0);
-    about_node.name = "n9";
-    CHECK_EQ(ask(&stage, &about_node).code, -ENOENT);
     stage_close(&stage);
 }
 
 TEST(cycle_gives_a_job_up_at_its_deadline)
 {
-    struct cycle_question question = { .kind = CYCLE_QUEUE, .name = "default" };
     struct cycle_metrics metrics;
     struct stage stage;
     uint64_t job;
@@ -312,7 +218,7 @@ TEST(cycle_gives_a_job_up_at_its_deadline)
     job =
         scene_submit(&stage.scene, "{\"name\":\"a\",\"image\":\"dir:/i\",\"deadline\":\"200ms\"}");
     while (!job_is_over(scene_job_state(&stage.scene, job)))
-        ask(&stage, &question); /* between cycles: no busy wait */
+        look_again();
     CHECK_EQ(scene_job_state(&stage.scene, job), JOB_FAILED);
     do
         cycle_metrics(stage.cycle, &metrics);
@@ -325,16 +231,16 @@ TEST(cycle_gives_a_job_up_at_its_deadline)
 
 TEST(cycle_decides_only_with_a_fence)
 {
-    struct cycle_question question = { .kind = CYCLE_NODE, .name = "n1" };
     char attempt[NAME_ATTEMPT_SIZE];
     struct cycle_metrics metrics;
     struct stage stage;
+    uint64_t job;
 
     stage_open_with(&stage, NULL);
     stage_join(&stage);
-    scene_submit(&stage.scene, "{\"name\":\"a\",\"image\":\"dir:/i\"}");
-    CHECK_EQ(ask(&stage, &question).code, 0); /* it follows and answers */
-    cycle_metrics(stage.cycle, &metrics);
+    job = scene_submit(&stage.scene, "{\"name\":\"a\",\"image\":\"dir:/i\"}");
+    for (cycle_metrics(stage.cycle, &metrics); metrics.revision < job; look_again())
+        cycle_metrics(stage.cycle, &metrics); /* it follows */
     CHECK_EQ(metrics.cycles, 0);
     stage_lead(&stage);
     expect_some(&stage.agent, "start", attempt);
@@ -343,7 +249,7 @@ TEST(cycle_decides_only_with_a_fence)
 
 TEST(cycle_stops_deciding_when_its_fence_is_old)
 {
-    struct cycle_question question = { .kind = CYCLE_NODE, .name = "n1" };
+    struct cycle_metrics metrics;
     char attempt[NAME_ATTEMPT_SIZE];
     struct stage stage;
     uint64_t fence;
@@ -353,10 +259,9 @@ TEST(cycle_stops_deciding_when_its_fence_is_old)
     fence = scene_take_lease(&stage.scene);
     cycle_lead(stage.cycle, fence + 1); /* not what the ledger has */
     scene_submit(&stage.scene, "{\"name\":\"a\",\"image\":\"dir:/i\"}");
-    /* An answer comes behind the fence: from here on it has that one, or was refused already. */
-    CHECK_EQ(ask(&stage, &question).code, 0);
-    while (cycle_fence(stage.cycle) != 0) /* refused once: enough */
-        CHECK_EQ(ask(&stage, &question).code, 0);
+    for (cycle_metrics(stage.cycle, &metrics); !metrics.refused; look_again())
+        cycle_metrics(stage.cycle, &metrics);
+    CHECK_EQ(cycle_fence(stage.cycle), 0); /* refused once: enough */
     cycle_lead(stage.cycle, fence);
     expect_some(&stage.agent, "start", attempt);
     stage_close(&stage);
@@ -365,7 +270,7 @@ TEST(cycle_stops_deciding_when_its_fence_is_old)
 TEST(cycle_refuses_a_configuration_that_names_what_is_not)
 {
     struct berth_config config = { .profile = "nobody" };
-    struct cycle_options options = { .config = &config };
+    struct cycle_options options = { .from = { .config = &config } };
     struct cycle *cycle = NULL;
     struct err err = { 0 };
     struct scene scene;

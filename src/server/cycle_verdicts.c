@@ -47,6 +47,9 @@ static const struct berth_reason *copy_reason(struct copier *copier,
     reason->resource = copy_text(copier, from->resource);
     reason->node = copy_text(copier, from->node);
     reason->blocker = copy_text(copier, from->blocker);
+    reason->stuck_group = copy_text(copier, from->stuck_group);
+    reason->wants = copy_text(copier, from->wants);
+    reason->has = copy_text(copier, from->has);
     counts = ARENA_NEW0_N(copier->arena, struct berth_node_count, from->n_counts);
     for (size_t i = 0; i < from->n_counts; i++) {
         counts[i] = from->counts[i];

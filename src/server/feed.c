@@ -32,8 +32,10 @@ struct fed {
 };
 
 struct feed {
-    struct map jobs;   /* number to struct fed */
-    struct heap dues;  /* by deadline */
+    struct map jobs;    /* number to struct fed */
+    struct heap dues;   /* by deadline */
+    struct map folders; /* that some node allows images from, each to itself */
+    bool has_new_folders;
     struct fed *ended; /* deltas may still point into them */
 };
 
@@ -90,6 +92,10 @@ static void forget_all(struct feed *feed)
         fed_free(entry->value);
     map_fini(&feed->jobs);
     feed->jobs = (struct map){ 0 };
+    MAP_EACH (entry, &feed->folders)
+        mem_free(entry->value);
+    map_fini(&feed->folders);
+    feed->folders = (struct map){ 0 };
 }
 
 void feed_free(struct feed *feed)
@@ -234,12 +240,36 @@ static void feed_queue(const struct batch_event *event, struct arena *arena,
     add(deltas, BERTH_QUEUE, false, queue);
 }
 
-static void feed_node(const struct batch_event *event, struct arena *arena,
+/* Folders are kept for good: which of them a job's image lies in is all that the engine hears of
+ * it, so that images that the same nodes allow are alike. */
+static struct berth_words read_folders(struct feed *feed, const json_t *list, struct arena *arena)
+{
+    const char **at = ARENA_NEW0_N(arena, const char *, json_array_size(list));
+    size_t n = 0, i;
+    json_t *value;
+
+    json_array_foreach((json_t *)list, i, value)
+    {
+        const char *folder = json_string_value(value);
+
+        if (!folder)
+            continue;
+        at[n++] = arena_text(arena, folder);
+        if (map_get(&feed->folders, folder))
+            continue;
+        folder = text_copy(folder);
+        map_put(&feed->folders, folder, (void *)folder);
+        feed->has_new_folders = true;
+    }
+    return (struct berth_words){ at, n };
+}
+
+static void feed_node(struct feed *feed, const struct batch_event *event, struct arena *arena,
                       struct feed_deltas *deltas)
 {
     const struct row_node *row = event->row.node;
     struct berth_node *node = ARENA_NEW0(arena, struct berth_node);
-    json_t *offers, *labels, *taints;
+    json_t *offers, *labels, *taints, *images;
 
     node->id = row->name;
     /* A node that is gone is none: no count of nodes has it. */
@@ -250,6 +280,7 @@ static void feed_node(const struct batch_event *event, struct arena *arena,
     offers = read_json(row->offers, "offers of node", row->name);
     labels = read_json(row->labels, "labels of node", row->name);
     taints = read_json(row->taints, "taints of node", row->name);
+    images = read_json(row->images, "images of node", row->name);
     node->seq = row->seq;
     node->state = (enum node_state)row->state;
     node->cordoned = row->is_cordoned != 0;
@@ -259,10 +290,12 @@ static void feed_node(const struct batch_event *event, struct arena *arena,
     node->offers = read_amounts(offers, arena, row->name);
     node->labels = read_labels(labels, arena);
     read_taints(taints, arena, node);
+    node->image_folders = read_folders(feed, images, arena);
     node->heard_at_ms = row->heard_at;
     json_decref(offers);
     json_decref(labels);
     json_decref(taints);
+    json_decref(images);
     add(deltas, BERTH_NODE, false, node);
 }
 
@@ -305,8 +338,58 @@ static void tolerations_from_spec(const struct job_group *from, struct arena *ar
     out->n_tolerations = from->n_tolerations;
 }
 
-void feed_job_from_spec(const struct job_spec *spec, const char *id, struct arena *arena,
-                        struct berth_job *out)
+/* Whether a path ("/a/b", or "/a/b:tag") lies in a folder, which may end with a slash. */
+static bool is_in_folder(const char *path, const char *folder)
+{
+    size_t n = strlen(folder);
+
+    while (n && folder[n - 1] == '/')
+        n--;
+    return strncmp(path, folder, n) == 0 && (path[n] == '/' || path[n] == ':' || path[n] == '\0');
+}
+
+/* What the engine hears of an image: the longest folder known that it lies in, "/" if it lies in
+ * none; NULL if it is no path or no node bounds images. */
+static const char *folder_of_image(const struct feed *feed, const char *image)
+{
+    const char *path = strchr(image, ':'), *best = NULL;
+
+    if (!path || path[1] != '/' || feed->folders.n == 0)
+        return NULL;
+    MAP_EACH (entry, &feed->folders) {
+        const char *folder = entry->value;
+        if (is_in_folder(path + 1, folder) && (!best || strlen(folder) > strlen(best)))
+            best = folder;
+    }
+    return best ? best : "/";
+}
+
+/* Jobs may be allowed on other nodes when folders came that were not known. */
+static void tell_folders(struct feed *feed, struct arena *arena, struct feed_deltas *deltas)
+{
+    feed->has_new_folders = false;
+    MAP_EACH (entry, &feed->jobs) {
+        struct fed *fed = entry->value;
+        struct berth_job *copy;
+        bool is_changed = false;
+
+        for (size_t g = 0; fed->spec && g < fed->spec->n_groups; g++) {
+            struct berth_task_group *group = (struct berth_task_group *)&fed->job.groups[g];
+            const char *folder = folder_of_image(feed, fed->spec->groups[g].image);
+
+            is_changed = is_changed || !text_eq(folder, group->image);
+            group->image = folder;
+        }
+        if (!is_changed)
+            continue;
+        copy = ARENA_NEW0(arena, struct berth_job);
+        *copy = fed->job;
+        add(deltas, BERTH_JOB, false, copy);
+    }
+}
+
+void feed_job_from_spec(const struct feed *feed, const struct job_spec *spec, const char *id,
+                        struct arena *arena, struct berth_job *out)
 {
     struct berth_task_group *groups = ARENA_NEW0_N(arena, struct berth_task_group, spec->n_groups);
     struct berth_minimum *minima = ARENA_NEW0_N(arena, struct berth_minimum, spec->n_groups);
@@ -328,6 +411,7 @@ void feed_job_from_spec(const struct job_spec *spec, const char *id, struct aren
         groups[i].name = from->name;
         groups[i].role = from->name;
         groups[i].replicas = from->replicas;
+        groups[i].image = folder_of_image(feed, from->image);
         groups[i].asks = to_amounts(&from->resources, arena);
         groups[i].labels = to_labels(&spec->labels, arena);
         groups[i].node_selector = to_labels(&from->node_selector, arena);
@@ -385,7 +469,7 @@ static bool take_spec(struct feed *feed, struct fed *fed, const struct row_job *
     retire_spec(feed, fed);
     fed->spec = spec;
     fed->spec_text = text_copy(row->spec);
-    feed_job_from_spec(spec, arena_text(&fed->arena, id), &fed->arena, &fed->job);
+    feed_job_from_spec(feed, spec, arena_text(&fed->arena, id), &fed->arena, &fed->job);
     if (fed->tasks)
         return true;
     fed->tasks = NEW0_N(struct fed_task, spec->n_tasks + 1);
@@ -614,7 +698,7 @@ static void feed_event(struct feed *feed, const struct batch_event *event, struc
     if (event->kind == ROW_QUEUE)
         feed_queue(event, arena, deltas);
     else if (event->kind == ROW_NODE)
-        feed_node(event, arena, deltas);
+        feed_node(feed, event, arena, deltas);
     else if (event->kind == ROW_MEMO)
         feed_memo(event, arena, deltas);
     else if (event->kind == ROW_JOB)
@@ -643,6 +727,8 @@ void feed_batch(struct feed *feed, const struct batch *batch, struct arena *aren
     for (size_t i = 0; batch->is_base && i < batch->n_events; i++)
         if (is_of_task(&batch->events[i]))
             feed_event(feed, &batch->events[i], arena, deltas);
+    if (feed->has_new_folders)
+        tell_folders(feed, arena, deltas);
 }
 
 /* ---- questions ---- */

@@ -16,6 +16,13 @@
 
 struct feed;
 
+/* What the server's engines are made from. Borrowed: it outlives them. */
+struct feed_engine_from {
+    const struct berth_config *config;       /* NULL: profile berth */
+    const struct berth_plugin_file *plugins; /* that it may name */
+    size_t n_plugins;
+};
+
 struct feed_deltas {
     VEC_OF(struct berth_delta);
 };
@@ -59,10 +66,11 @@ uint64_t feed_job_number(const char *id);
 /**
  * Fills in an engine's job from a specification: all that does not depend on how far it came.
  *
+ * @feed    which knows what folders nodes allow images from
  * @id      its key, borrowed
- * @arena   where the lists live; texts are borrowed from the specification
+ * @arena   where the lists live; texts are borrowed from the specification and the feed
  */
-void feed_job_from_spec(const struct job_spec *spec, const char *id, struct arena *arena,
-                        struct berth_job *out);
+void feed_job_from_spec(const struct feed *feed, const struct job_spec *spec, const char *id,
+                        struct arena *arena, struct berth_job *out);
 
 #endif

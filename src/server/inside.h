@@ -16,6 +16,7 @@
 #include "server/nodes.h"
 #include "server/server.h"
 #include "server/steward.h"
+#include "server/view.h"
 #include "server/watch.h"
 
 enum { SERVER_READERS = 2, SERVER_DURATION_BUCKETS = 8 };
@@ -52,6 +53,7 @@ struct server {
     struct watch *watch;
     struct nodes *nodes;
     struct cycle *cycle;
+    struct view *view;
     struct steward *steward;
     struct call *calls; /* the API loop's: those that are not answered yet */
     bool is_announced;  /* DATA/address is ours */

@@ -100,6 +100,8 @@ static void write_cycle(struct server *server, struct str *out)
     describe(out, "berth_cycle_duration_seconds", "histogram", "How long cycles took.");
     histogram(out, "berth_cycle_duration_seconds", cycle_bucket_us, m.buckets, CYCLE_BUCKETS,
               m.duration_us_sum);
+    gauge(out, "berth_view_following", "1 while questions keep a second engine fed.",
+          view_is_following(server->view));
 }
 
 void metrics_write(struct server *server, struct str *out)

@@ -9,6 +9,7 @@
 enum {
     MESSAGE_MAX_BYTES = 1 << 20,
     OFFERS_MAX = 1000,
+    IMAGES_MAX = 2000,
     TEXT_MAX_BYTES = 64 << 10, /* of a report's message, timings, peaks */
 };
 
@@ -128,6 +129,23 @@ static void check_taints(const struct json_at *taints)
     }
 }
 
+static void check_images(const struct json_at *images)
+{
+    size_t i;
+    json_t *value;
+
+    json_array_foreach((json_t *)images->value, i, value)
+    {
+        struct json_at at = json_at_item(images, i);
+        const char *path = json_string_value(value);
+
+        if (i >= IMAGES_MAX)
+            json_refuse(&at, PROBLEM_TOO_LARGE, "more than %d folders", IMAGES_MAX);
+        else if (!path || path[0] != '/')
+            json_refuse(&at, PROBLEM_INVALID_FIELD, "is no absolute path");
+    }
+}
+
 /* A member that is kept as JSON; its empty value where there is none. */
 static char *keep(const struct json_at *top, const char *key, bool is_list,
                   void (*check)(const struct json_at *at))
@@ -184,21 +202,24 @@ static int read_held(struct talk *talk, struct op_register *out)
 int read_register(struct talk *talk, struct op_register *out)
 {
     const struct json_at *top = &talk->message.top;
-    const char *boot_id = "", *incarnation = "";
+    const char *boot_id = "", *incarnation = "", *identity = "";
     int64_t seen = 0;
 
     json_get_text(top, "bootId", &boot_id);
     json_get_text(top, "incarnation", &incarnation);
+    json_get_text(top, "identity", &identity);
     json_get_int(top, "revisionSeen", 0, INT64_MAX, &seen);
     out->node = text_copy(talk->message.node);
     out->boot_id = text_copy(boot_id);
     out->address = text_copy(http_peer(talk->request));
     out->incarnation = text_copy(incarnation);
+    out->identity = text_copy(identity);
     out->revision_seen = (uint64_t)seen;
     out->ttl_ms = talk->nodes->options.ttl_ms;
     out->offers = keep(top, "offers", false, check_offers);
     out->labels = keep(top, "labels", false, check_labels);
     out->taints = keep(top, "taints", true, check_taints);
+    out->images = keep(top, "images", true, check_images);
     out->info = keep_info(top);
     if (!*boot_id && !fault(&talk->message)) {
         struct json_at at = json_at_member(top, "bootId");

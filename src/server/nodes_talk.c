@@ -7,6 +7,7 @@
  */
 #include "server/nodes_talk.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -168,14 +169,41 @@ static json_t *ends_of(struct talk *talk, const struct op_register *reg)
     return list;
 }
 
+static void note_heard(struct nodes *nodes, struct worker *worker)
+{
+    worker->heard_ms = clock_boot_ms(nodes->options.clock);
+}
+
+/* Adds to the refusal how long ago the node's own agent was heard of, and what to do. */
+static void say_taken(struct talk *talk)
+{
+    struct nodes *nodes = talk->nodes;
+    struct problem *problem = &talk->items[0].op->problem;
+    const struct worker *worker = fleet_worker(&nodes->fleet, talk->items[0].op->reg.node);
+    int64_t ago_ms = clock_boot_ms(nodes->options.clock) - worker->heard_ms;
+    CLEANUP(freep) char *what = text_copy(problem->detail);
+    CLEANUP(freep)
+    char *heard = worker->heard_ms ? text_format("heard of %" PRId64 " s ago", ago_ms / 1000)
+                                   : text_copy("not heard of since this server began");
+
+    problem->code = PROBLEM_NONE;
+    problem_set(problem, PROBLEM_NODE_TAKEN,
+                "%s, %s: start this agent under another --name, or stop that one; once it has been "
+                "silent for %" PRId64 " s, the name is free",
+                what, heard, nodes->options.ttl_ms * 11 / 10000);
+}
+
 static void finish_register(struct talk *talk)
 {
     const struct op_register *reg = &talk->items[0].op->reg;
     struct nodes *nodes = talk->nodes;
 
+    if (talk->items[0].op->problem.code == PROBLEM_NODE_TAKEN)
+        say_taken(talk);
     if (answer_refusal(talk))
         return;
     COUNT_ONE(nodes->counts.registers);
+    note_heard(nodes, fleet_worker(&nodes->fleet, reg->node));
     work_registered(nodes, reg->node, reg->generation);
     log_info("node registered", "node", reg->node, "generation", log_int(reg->generation), NULL);
     nodes_answer(talk->request, 200,
@@ -194,7 +222,7 @@ void talk_register(struct nodes *nodes, struct http_request *request)
         { "node", false },         { "bootId", false },  { "incarnation", false },
         { "revisionSeen", false }, { "version", false }, { "offers", false },
         { "labels", false },       { "taints", false },  { "info", false },
-        { "attempts", false },
+        { "attempts", false },     { "images", false },  { "identity", false },
     };
     struct talk *talk = talk_new(nodes, request, finish_register);
 
@@ -248,6 +276,7 @@ void talk_beat(struct nodes *nodes, struct http_request *request)
     beat = &make_op(&talk->items[0], OP_BEAT)->beat;
     beat->node = text_copy(talk->message.node);
     beat->generation = (uint64_t)talk->message.generation;
+    note_heard(nodes, fleet_worker(&nodes->fleet, beat->node));
     COUNT_ONE(nodes->counts.beats);
     talk_send(talk);
 }

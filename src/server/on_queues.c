@@ -64,7 +64,7 @@ static json_t *asked_item(struct call *call)
     return json_array_get(json_object_get(call->answer, "items"), *at);
 }
 
-static void usage_came(const struct cycle_answer *answer, void *arg)
+static void usage_came(const struct view_answer *answer, void *arg)
 {
     struct call *call = arg;
     size_t *at = call->state;
@@ -78,14 +78,14 @@ static void usage_came(const struct cycle_answer *answer, void *arg)
 static void ask_next(struct call *call)
 {
     json_t *item = asked_item(call);
-    struct cycle_question question = { .kind = CYCLE_QUEUE };
+    struct view_question question = { .kind = VIEW_QUEUE };
 
     if (!item || call->server->is_closing) {
         call_end(call);
         return;
     }
     question.name = json_string_value(json_object_get(item, "name"));
-    cycle_ask(call->server->cycle, &question, call->server->loop, usage_came, call);
+    view_ask(call->server->view, &question, call->server->loop, usage_came, call);
 }
 
 void on_queues_list(struct call *call)
@@ -120,7 +120,7 @@ static int queue_read(struct call *call, struct reader *reader, struct err *err)
     return 0;
 }
 
-static void one_usage_came(const struct cycle_answer *answer, void *arg)
+static void one_usage_came(const struct view_answer *answer, void *arg)
 {
     struct call *call = arg;
 
@@ -132,13 +132,13 @@ static void one_usage_came(const struct cycle_answer *answer, void *arg)
 
 static void ask_one(struct call *call)
 {
-    struct cycle_question question = { .kind = CYCLE_QUEUE };
+    struct view_question question = { .kind = VIEW_QUEUE };
 
     question.name = ((struct state *)call->state)->name;
     if (call->server->is_closing)
         call_end(call);
     else
-        cycle_ask(call->server->cycle, &question, call->server->loop, one_usage_came, call);
+        view_ask(call->server->view, &question, call->server->loop, one_usage_came, call);
 }
 
 void on_queue_get(struct call *call)

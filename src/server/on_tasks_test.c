@@ -78,8 +78,8 @@ static void hand_report(struct serving *s, struct hand *hand, const char *path, 
     json_decref(answer);
 }
 
-/* Runs task 0 of a job to its end with a code. */
-static void hand_run(struct serving *s, struct hand *hand, const char *attempt, int code)
+/* Starts what its stream says is to start. */
+static void hand_start(struct serving *s, struct hand *hand, const char *attempt)
 {
     CLEANUP(freep) char *ack = text_format("\"attempts\":[\"%s\"]", attempt);
     CLEANUP(freep)
@@ -87,6 +87,15 @@ static void hand_run(struct serving *s, struct hand *hand, const char *attempt, 
         "\"reports\":[{\"attempt\":\"%s\",\"state\":\"running\",\"startedAt\":\"2026-01-01T00:00:"
         "00.000Z\",\"timings\":[{\"phase\":\"image\",\"startUs\":5,\"tookUs\":210}]}]",
         attempt);
+
+    hand_wait(hand, "\"do\":\"start\"");
+    hand_report(s, hand, "ack", ack);
+    hand_report(s, hand, "reports", running);
+}
+
+/* Runs task 0 of a job to its end with a code. */
+static void hand_run(struct serving *s, struct hand *hand, const char *attempt, int code)
+{
     CLEANUP(freep)
     char *ended = text_format(
         "\"reports\":[{\"attempt\":\"%s\",\"state\":\"ended\",\"cause\":\"COMPLETED\",\"code\":%d,"
@@ -94,9 +103,7 @@ static void hand_run(struct serving *s, struct hand *hand, const char *attempt, 
         "000Z\",\"message\":\"bye\",\"peaks\":{\"memory\":1048576}}]",
         attempt, code);
 
-    hand_wait(hand, "\"do\":\"start\"");
-    hand_report(s, hand, "ack", ack);
-    hand_report(s, hand, "reports", running);
+    hand_start(s, hand, attempt);
     hand_report(s, hand, "reports", ended);
 }
 
@@ -203,12 +210,51 @@ TEST(explain_names_nodes_and_numbers)
     CHECK_TEXT(serving_get(&s, "nodes.failed.0.count"), "1");
     CHECK_TEXT(serving_get(&s, "nodes.failed.0.nodes.0.name"), "n1");
     CHECK_TEXT(serving_get(&s, "nodes.failed.0.nodes.0.asked"), "64");
+    CHECK_TEXT(serving_get(&s, "queue.place"), "1");
+    CHECK_TEXT(serving_get(&s, "queue.of"), "1");
+    CHECK_TEXT(serving_get(&s, "changes.0.pointer"), "/groups/0/resources/cpu");
+    CHECK_TEXT(serving_get(&s, "changes.0.from"), "64");
+    CHECK_TEXT(serving_get(&s, "changes.0.to"), "4");
+    CHECK_TEXT(serving_get(&s, "changesComplete"), "true");
+    CHECK_TEXT(serving_get(&s, "checks"), "(none)");
     node = text_format("GET /v1/jobs/%s/explain?node=n1", id);
     SERVING_EXPECT(&s, 200, node, "", NULL);
+    CHECK_TEXT(serving_get(&s, "checks.0.check"), "ready");
+    CHECK_TEXT(serving_get(&s, "checks.0.ok"), "true");
+    CHECK_TEXT(serving_get(&s, "checks.1.check"), "cpu");
+    CHECK_TEXT(serving_get(&s, "checks.1.code"), "INSUFFICIENT_CPU");
+    CHECK_TEXT(serving_get(&s, "checks.1.free"), "4");
+    CHECK_TEXT(serving_get(&s, "changes"), "(none)");
     other = text_format("GET /v1/jobs/%s/explain?node=n2", id);
     SERVING_EXPECT(&s, 404, other, "", NULL);
     task = text_format("GET /v1/jobs/%s/explain?task=other.0", id);
     SERVING_EXPECT(&s, 404, task, "", NULL);
+    hand_end(&hand);
+    serving_stop(&s);
+}
+
+TEST(explain_says_who_holds_the_rest_and_until_when)
+{
+    struct serving s;
+    struct hand hand;
+    char holder[64];
+    CLEANUP(freep) char *explain = NULL, *attempt = NULL, *ground = NULL;
+
+    begin(&s, &hand,
+          "{\"name\":\"a\",\"image\":\"oci:/i\",\"limit\":\"1h\",\"resources\":{\"cpu\":4}}",
+          holder);
+    attempt = text_format("%s/task.0#1", holder);
+    hand_start(&s, &hand, attempt);
+    SERVING_EXPECT(&s, 201, "POST /v1/jobs", "",
+                   "{\"name\":\"b\",\"image\":\"oci:/i\",\"resources\":{\"cpu\":2}}");
+    explain = text_format("GET /v1/jobs/%s/explain", serving_get(&s, "id"));
+    SERVING_EXPECT(&s, 200, explain, "", NULL);
+    ground = text_format("limit of %s on n1", holder);
+    CHECK_TEXT(serving_get(&s, "nodes.failed.0.nodes.0.heldBy.0.attempt"), attempt);
+    CHECK_TEXT(serving_get(&s, "nodes.failed.0.nodes.0.heldBy.0.amount"), "4");
+    CHECK_TEXT(serving_get(&s, "changes.0.event"), "tasks-end");
+    CHECK_TEXT(serving_get(&s, "changes.0.job"), holder);
+    CHECK_TEXT(serving_get(&s, "start.ground"), ground);
     hand_end(&hand);
     serving_stop(&s);
 }

@@ -55,7 +55,7 @@ static const struct route routes[] = {
       on_job_explain,
       RIGHT_VIEWER,
       "Say why a job waits.",
-      { "task", "node" },
+      { "task", "node", "changes" },
       NULL,
       false },
     { HTTP_GET,

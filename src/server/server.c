@@ -149,9 +149,11 @@ static int open_parts(struct server *server, struct err *err)
                                    .beat_ms = options->node_beat_ms,
                                    .bookmark_ms = options->bookmark_ms,
                                    .at_point = options->at_point };
+    struct feed_engine_from from = { &server->engine, options->plugins, options->n_plugins };
     struct cycle_options cycle = { .clock = server->clock,
-                                   .config = &server->engine,
+                                   .from = from,
                                    .at_point = options->at_point };
+    struct view_options view = { .clock = server->clock, .from = from };
     struct steward_options steward = { .clock = server->clock, .retain_ms = options->retain_ms };
     int r;
 
@@ -161,7 +163,8 @@ static int open_parts(struct server *server, struct err *err)
     if (r < 0)
         return r;
     ledger_listen(server->ledger, follow_batch, server);
-    nodes.ledger = cycle.ledger = steward.ledger = server->ledger;
+    nodes.ledger = cycle.ledger = view.ledger = steward.ledger = server->ledger;
+    view_open(&view, &server->view);
     r = nodes_open(&nodes, &server->nodes, err);
     if (r == 0)
         r = cycle_open(&cycle, &server->cycle, err);
@@ -207,6 +210,8 @@ static int start_threads(struct server *server, struct err *err)
         r = first_tokens_make(server, err);
     if (r == 0)
         r = cycle_start(server->cycle, err);
+    if (r == 0)
+        r = view_start(server->view, err);
     if (r == 0)
         r = steward_start(server->steward, err);
     if (r == 0)
@@ -296,6 +301,8 @@ static void close_threads(struct server *server)
         steward_stop(server->steward);
     if (server->cycle)
         cycle_stop(server->cycle);
+    if (server->view)
+        view_stop(server->view);
     pool_close(server->pool);
     while (server->readers.n > 0)
         reader_close(server->readers.at[--server->readers.n]);
@@ -317,6 +324,7 @@ void server_close(struct server *server)
     call_end_all(server);
     steward_close(server->steward);
     cycle_close(server->cycle);
+    view_close(server->view);
     nodes_close(server->nodes);
     watch_end(server->watch);
     auth_free(server->auth);

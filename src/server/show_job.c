@@ -77,6 +77,8 @@ json_t *show_reason(const struct berth_reason *reason, bool has_nodes, bool hide
         show_amount(object, "limit", reason->resource, reason->limit);
     }
     show_text(object, "node", reason->node);
+    show_text(object, "wants", reason->wants);
+    show_text(object, "has", reason->has);
     show_blocker(object, "blocker", reason->blocker, hides_jobs);
     show_time(object, "until", reason->until_ms);
     if (reason->needed) {

@@ -67,10 +67,13 @@ json_t *show_node(const struct row_node *row)
     show_number(object, "generation", (int64_t)row->generation);
     show_set(object, "offers", show_amounts(offers));
     show_json(object, "labels", row->labels);
+    show_json(object, "setLabels", row->set_labels);
     show_json(object, "taints", row->taints);
+    show_json(object, "imagePrefixes", row->images);
     show_json(object, "info", row->info);
     show_text(object, "address", row->address);
     show_text(object, "bootId", row->boot_id);
+    show_text(object, "identity", row->identity);
     show_duration(object, "ttl", row->ttl_ms);
     show_time(object, "registeredAt", row->registered_at);
     show_time(object, "heardAt", row->heard_at);

@@ -162,7 +162,12 @@ teardown() {
     kill -KILL "$(pgrep -f "berth-monitor.*$b")"
     run "$BERTH" wait "$b" --timeout 60s
     [ "$status" -eq 125 ]
-    curl_api GET "/v1/jobs/$b/attempts" | grep -q RUNTIME_FAILED
+    curl_api GET "/v1/jobs/$b/attempts" | grep -q '"cause":"MONITOR_LOST"'
+    run "$BERTH" job show "$b"
+    [[ $output == *MONITOR_LOST* ]]
+    run "$BERTH" explain code MONITOR_LOST
+    [ "$status" -eq 0 ]
+    [[ $output == *"looked after the container was killed"* ]]
     until_true 20 sh -c '! pgrep -f "^sleep 4343"'
     "$BERTH" run --quiet --runtime process -- /bin/true
 }

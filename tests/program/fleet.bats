@@ -92,8 +92,13 @@ Y
     [ "$output" = hi ]
     printf '{"name":"t","image":"dir:/usr","tolerations":[%s],"command":["echo","hi"]}' "$toleration" \
         >"$BATS_TEST_TMPDIR/out.json"
-    run "$BERTH" run "$BATS_TEST_TMPDIR/out.json"
-    [ "$status" -eq 125 ]
+    # An image from elsewhere waits, with the reason, until a node comes that may use it.
+    id=$("$BERTH" submit -o id "$BATS_TEST_TMPDIR/out.json")
+    until_true 20 sh -c "'$BERTH' explain $id | grep -q IMAGE_NOT_ALLOWED"
+    "$BERTH" explain "$id" --node one | grep -q IMAGE_NOT_ALLOWED
+    start_agent two "" --image-prefix /opt,/usr/
+    run "$BERTH" wait "$id" --timeout 60s
+    [ "$(curl_api GET "/v1/jobs/$id/attempts" | head -n -1 | jq -r '[.items[].node] | unique | join(" ")')" = two ]
     printf '{"name":"t","runtime":"process","tolerations":[%s],"command":["true"]}' "$toleration" \
         >"$BATS_TEST_TMPDIR/process.json"
     run "$BERTH" run "$BATS_TEST_TMPDIR/process.json"
@@ -167,7 +172,7 @@ Y
     "$BERTH" cancel "$id"
     until_true 20 job_is "$id" cancelled
     # A real start would have taken the groups with it.
-    find /sys/fs/cgroup -depth -type d -path "*/berth/one-$(printf %s "$BATS_TEST_TMPDIR/one" | sha256sum | head -c 8)/*" \
+    find /sys/fs/cgroup -depth -type d -path "*/berth/one-$(identity_of one | head -c 8)/*" \
         -exec rmdir {} +
 }
 
@@ -192,7 +197,7 @@ Y
     pgrep -f '^sleep 3333'
     # What it keeps is its own to clean when it ends by itself.
     pkill -KILL -f '^sleep 3333'
-    group=one-$(printf %s "$BATS_TEST_TMPDIR/one" | sha256sum | head -c 8)
+    group=one-$(identity_of one | head -c 8)
     until_true 20 sh -c "! ls -d /sys/fs/cgroup/*/berth/$group/j-*"
 }
 
@@ -210,4 +215,67 @@ Y
     run "$BERTH" run --quiet --runtime process -- sh -c 'sleep 5; exit 3'
     [ "$status" -eq 3 ]
     node_is one ready
+}
+
+# as_agent NAME FOLDER: another agent for that name, with a folder of its own; it may well be refused.
+as_agent() {
+    mkdir -p "$BATS_TEST_TMPDIR/$2"
+    "$BERTH" agent --server "$BERTH_ADDR" --token-file "$DATA/agent-token" --name "$1" \
+        --data "$BATS_TEST_TMPDIR/$2" >>"$BATS_TEST_TMPDIR/$2.log" 2>&1 3>&- &
+    AGENT_PID=$!
+    PIDS="$PIDS $AGENT_PID"
+}
+
+identity_of() { jq -r .identity "$BATS_TEST_TMPDIR/$1/agent.json"; }
+node_identity_is() { [ "$("$BERTH" node show "$1" -o json | jq -r .identity)" = "$(identity_of "$2")" ]; }
+
+@test "a node's name is the agent's that has it, until that one is lost" {
+    start_agent one
+    first=$AGENT_PID
+    id=$("$BERTH" submit -o id --runtime process -- sleep 3434)
+    until_true 20 job_is "$id" running
+    as_agent one two
+    until_true 20 grep -q 'cannot register yet' "$BATS_TEST_TMPDIR/two.log"
+    grep -qE 'node one is another agent.s, at 127.0.0.1, and ready, heard of [0-9]+ s ago: .*--name' "$BATS_TEST_TMPDIR/two.log"
+    run curl -sS -w '\n%{http_code}' -H "Authorization: Bearer $(cat "$DATA/agent-token")" \
+        -d '{"node":"one","bootId":"b","identity":"another","offers":{}}' "$BERTH_ADDR/v1/worker/register"
+    [ "${lines[-1]}" = 409 ]
+    [ "$(jq -r .code <<<"${lines[0]}")" = NODE_TAKEN ]
+    # Nothing happened to the node or to what runs there.
+    node_identity_is one one
+    [ "$("$BERTH" node show one -o json | jq .generation)" = 1 ]
+    pgrep -f '^sleep 3434'
+    kill -KILL "$first"
+    wait "$first" || true
+    until_true 30 node_identity_is one two
+    until_true 20 node_is one ready
+    # The old one comes back: the name is not its any more, and what it ran was ended.
+    as_agent one one
+    until_true 20 grep -q 'cannot register yet' "$BATS_TEST_TMPDIR/one.log"
+    until_true 20 job_is "$id" running
+    [ "$(pgrep -fc '^sleep 3434')" = 1 ]
+    [ "$(curl_api GET "/v1/jobs/$id/attempts" | head -n -1 | jq -r '[.items[] | (.cause // "live")] | join(" ")')" = "NODE_LOST live" ]
+    "$BERTH" cancel "$id"
+    until_true 20 job_is "$id" cancelled
+}
+
+@test "an agent's folder may be moved, or copied, and is the same agent" {
+    restart_server 60s
+    start_agent one
+    kill -USR1 "$AGENT_PID"
+    wait "$AGENT_PID" || true
+    mv "$BATS_TEST_TMPDIR/one" "$BATS_TEST_TMPDIR/moved"
+    as_agent one moved
+    until_true 20 sh -c "'$BERTH' node show one -o json | jq -e '.generation == 2 and .state == \"ready\"'"
+    kill -USR1 "$AGENT_PID"
+    wait "$AGENT_PID" || true
+    cp -a "$BATS_TEST_TMPDIR/moved" "$BATS_TEST_TMPDIR/copied"
+    as_agent one copied
+    until_true 20 sh -c "'$BERTH' node show one -o json | jq -e '.generation == 3 and .state == \"ready\"'"
+    node_identity_is one moved
+    # Left, the name is anybody's at once.
+    kill -TERM "$AGENT_PID"
+    wait "$AGENT_PID" || true
+    as_agent one other
+    until_true 20 node_identity_is one other
 }

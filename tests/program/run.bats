@@ -147,6 +147,6 @@ teardown_file() {
     until_true 20 sh -c "[ \$('$BERTH' ps -o id | wc -l) = 0 ]"
     holdings
     [ "$(grep -c "$DATA" /proc/self/mounts)" = 0 ]
-    nothing sh -c "find /sys/fs/cgroup -type d -path '*/berth/$(hostname)-$(printf %s "$DATA/agent" | sha256sum | head -c 8)/*' | grep -q ."
+    nothing sh -c "find /sys/fs/cgroup -type d -path '*/berth/$(hostname)-$(jq -r .identity "$DATA/agent/agent.json" | head -c 8)/*' | grep -q ."
     nothing pgrep -f "berth-monitor.*$DATA"
 }

@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "engine/actions.h"
 #include "engine/fit.h"
+#include "engine/protect.h"
 #include "engine/topology.h"
 
 bool job_is_admitted(struct session *s, struct job *job)
@@ -116,7 +117,7 @@ struct statement allocate_tasks(struct session *s, struct job *job, bool *done)
             !queue_may_allocate(s, job->queue, task->group->kind, &seat->why) ||
             is_skipped(s, seat, task))
             continue;
-        if (!fit_best(s, task, &choice)) {
+        if (!protect_best(s, task, &choice)) {
             note_failure(job, seat, task);
             if (may_go_on(job, seat))
                 continue;
@@ -129,6 +130,8 @@ struct statement allocate_tasks(struct session *s, struct job *job, bool *done)
         if (job_is_ready(s, job))
             break;
     }
+    if (statement_is_refused(&stmt, job))
+        return stmt;
     if (job_is_ready(s, job) || job_is_pipelined(s, job)) {
         *done = true;
         return stmt;
@@ -138,20 +141,61 @@ struct statement allocate_tasks(struct session *s, struct job *job, bool *done)
     return stmt;
 }
 
+static bool is_any_being_freed(const struct session *s)
+{
+    for (size_t d = 0; d < s->model->dims.n; d++)
+        for (size_t i = 0; i < s->model->nodes.n; i++)
+            if (s->model->columns[d].releasing[i])
+                return true;
+    return false;
+}
+
+/* Other ways than in order: one that starts the job now, or (if it has nothing) one that will. */
+static bool search_further(struct session *s, struct job *job, bool promised,
+                           struct statement *stmt)
+{
+    struct seat *seat = seat_of(s, job);
+    struct saved saved = statement_save(stmt);
+    bool found;
+
+    statement_discard(stmt);
+    found = gang_search(s, job, true, stmt) ||
+            (!promised && is_any_being_freed(s) && gang_search(s, job, false, stmt));
+    if (!found)
+        return promised && statement_recover(stmt, &saved);
+    seat->next = 0; /* who was left out has another try */
+    seat->stuck = NULL;
+    seat->why.code = WAIT_NONE;
+    memset(seat->failed, 0, job->n_groups * sizeof(*seat->failed));
+    return true;
+}
+
 static void visit(struct session *s, struct rounds *rounds, struct job *job)
 {
     struct seat *seat = seat_of(s, job);
     struct statement stmt;
     bool done;
 
+    if (seat->is_refused)
+        return;
     seat->was_tried = true;
     seat->why.code = WAIT_NONE;
     if (job_has_topology(s, job)) {
         if (allocate_topology(s, job))
             rounds_return_job(rounds, job);
+        else
+            protect_head(s, job);
         return;
     }
     stmt = allocate_tasks(s, job, &done);
+    if (job->min_available > 1 && s->policy->gang_search_steps && !job_is_ready(s, job))
+        done = search_further(s, job, done, &stmt);
+    if (!done)
+        protect_head(s, job);
+    if (done && !protect_admits(s, job)) {
+        statement_discard(&stmt);
+        return;
+    }
     if (!done || !job_is_ready(s, job))
         return; /* what is only promised keeps its place until the session ends */
     statement_commit(&stmt, job);

@@ -3,7 +3,7 @@
  * more, so shares and caps are not asked.
  */
 #include "engine/actions.h"
-#include "engine/fit.h"
+#include "engine/protect.h"
 
 static void place(struct session *s, struct job *job, struct task *task)
 {
@@ -11,7 +11,7 @@ static void place(struct session *s, struct job *job, struct task *task)
     struct choice choice;
 
     seat_of(s, job)->was_tried = true;
-    if (!fit_best(s, task, &choice)) {
+    if (!protect_best(s, task, &choice)) {
         seat_of(s, job)->stuck = task->group->kind;
         return;
     }

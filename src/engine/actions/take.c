@@ -10,7 +10,8 @@
 #include <string.h>
 
 #include "engine/actions.h"
-#include "engine/fit.h"
+#include "engine/protect.h"
+#include "engine/take.h"
 #include "engine/victims.h"
 
 static const char *reason_of(bool reclaim)
@@ -40,18 +41,15 @@ static bool is_young(struct session *s, const struct job *job)
     return false;
 }
 
-static bool may_go(struct session *s, const struct task *task, const struct task *victim,
-                   bool reclaim)
+bool take_may_go(struct session *s, const struct job *mine, const struct task *victim, bool reclaim)
 {
-    const struct job *mine = task->group->job, *theirs = victim->group->job;
+    const struct job *theirs = victim->group->job;
 
     if (!victim->is_told ||
         (victim->state != BERTH_TASK_BOUND && victim->state != BERTH_TASK_RUNNING))
         return false;
     if (theirs == mine || !theirs->queue || !theirs->queue->kept || !task_is_preemptable(victim) ||
         is_young(s, theirs))
-        return false;
-    if (task->group->kind->best_effort && !victim->group->kind->best_effort)
         return false;
     return reclaim ? theirs->queue != mine->queue && !theirs->queue->kept->not_reclaimable
                    : theirs->queue == mine->queue;
@@ -64,7 +62,8 @@ static struct victims find_victims(struct session *s, const struct task *task,
     size_t n = 0;
 
     for (size_t i = 0; i < from.n; i++)
-        if (may_go(s, task, from.at[i], reclaim))
+        if (take_may_go(s, task->group->job, from.at[i], reclaim) &&
+            (!task->group->kind->best_effort || from.at[i]->group->kind->best_effort))
             from.at[n++] = from.at[i];
     from.n = n;
     if (!n)
@@ -94,19 +93,13 @@ static bool fits(struct session *s, const struct task *task, const struct node *
     struct why why;
 
     return queue_may_allocate(s, task->group->job->queue, task->group->kind, &why) &&
-           fits_future(s, task, node, NULL) && !fit_predicate(s, task->group->kind, node);
+           fits_future(s, task, node, NULL) && !fit_predicate(s, task->group->kind, node) &&
+           protect_allows(s, task, node);
 }
 
-/* What a set of evictions costs: budgets are the plugins' to guard. */
-struct cost {
-    int64_t priority; /* the highest among the victims */
-    wide lost;        /* milliseconds of work since the start or the last checkpoint, times cpu */
-    size_t n;
-};
-
-static struct cost cost_of(const struct session *s, size_t mark)
+struct cost cost_of(const struct session *s, size_t mark)
 {
-    struct cost cost = { INT64_MIN, 0, 0 };
+    struct cost cost = { 0, INT64_MIN, 0, 0 };
 
     for (size_t i = mark; i < s->log.n; i++) {
         const struct task *task = s->log.at[i].task;
@@ -114,6 +107,7 @@ static struct cost cost_of(const struct session *s, size_t mark)
                                                                     : task->started_at_ms;
         if (s->log.at[i].kind != OP_EVICT)
             continue;
+        cost.n_broken += job_may_lose(task->group->job) < 0;
         if (task->group->job->priority > cost.priority)
             cost.priority = task->group->job->priority;
         if (from && s->in.now_ms > from)
@@ -123,8 +117,10 @@ static struct cost cost_of(const struct session *s, size_t mark)
     return cost;
 }
 
-static int cost_cmp(const struct cost *a, const struct cost *b)
+int cost_cmp(const struct cost *a, const struct cost *b)
 {
+    if (a->n_broken != b->n_broken)
+        return a->n_broken < b->n_broken ? -1 : 1;
     if (a->priority != b->priority)
         return a->priority < b->priority ? -1 : 1;
     if (a->lost != b->lost)
@@ -223,7 +219,7 @@ static void take_free(struct session *s, struct task *task)
     struct why why;
 
     if (queue_may_allocate(s, task->group->job->queue, task->group->kind, &why) &&
-        fit_best(s, task, &choice))
+        protect_best(s, task, &choice))
         statement_pipeline(&stmt, task, choice.node, false, choice.score);
 }
 
@@ -325,6 +321,5 @@ bool take_room(struct session *s, struct job *job, bool reclaim)
     }
     if (s->policy->victim_set == VICTIM_SET_MINIMAL)
         give_back(&stmt);
-    statement_commit(&stmt, job);
-    return true;
+    return statement_commit(&stmt, job);
 }

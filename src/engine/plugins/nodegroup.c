@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "engine/devices.h"
 #include "engine/match.h"
 #include "engine/plugins.h"
 #include "engine/res.h"
@@ -109,8 +110,8 @@ static enum wait_code predicate(struct session *s, struct plugin_use *use, const
     add_held(s, kind, node->kept->node_group, held);
     for (size_t i = 0; i < limit->n; i++) {
         uint32_t d = dim_find(s->model, limit->at[i].name);
-        if (d != NOWHERE && asks_of(&kind->asks, d) &&
-            held[d] + asks_of(&kind->asks, d) > limit->at[i].value)
+        if (d != NOWHERE && asks_of(kind_charge(s->model, kind), d) &&
+            held[d] + asks_of(kind_charge(s->model, kind), d) > limit->at[i].value)
             return WAIT_PLUGIN;
     }
     return WAIT_NONE;

@@ -95,6 +95,9 @@ static enum wait_code predicate_fixed(struct session *s, struct plugin_use *use,
         return WAIT_LABEL_MISMATCH;
     if (a->taint_toleration && !taints_hold(kind, node))
         return WAIT_TAINT_NOT_TOLERATED;
+    if (spec->image && node->kept->image_folders.n &&
+        !path_is_below(spec->image, &node->kept->image_folders))
+        return WAIT_IMAGE_NOT_ALLOWED;
     if (a->node_affinity && spec->affinity && !names_node(spec->affinity) &&
         !node_terms_hold(spec->affinity, node))
         return WAIT_AFFINITY;
@@ -265,6 +268,13 @@ static bool claims_hold(struct session *s, const struct plugin_use *use, const s
     return met == 0 && !claims.has_unknown; /* each claim is of a class that the node has */
 }
 
+static bool minds(struct session *s, struct plugin_use *use, const struct kind *kind)
+{
+    (void)use;
+    return names_node(kind->spec->affinity) || has_company(s, kind) || kind->spec->n_host_ports ||
+           kind->spec->claims.n;
+}
+
 static enum wait_code predicate(struct session *s, struct plugin_use *use, const struct kind *kind,
                                 const struct node *node)
 {
@@ -289,4 +299,5 @@ const struct plugin plugin_predicates = {
     .is_local = is_local,
     .predicate_fixed = predicate_fixed,
     .predicate = predicate,
+    .minds = minds,
 };

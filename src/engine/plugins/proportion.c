@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "engine/devices.h"
 #include "engine/plugins.h"
 #include "engine/res.h"
 
@@ -208,8 +209,7 @@ static bool may_take(const struct portion *q, const struct asks *asks, struct wh
 static bool allocatable(struct session *s, struct plugin_use *use, const struct queue *queue,
                         const struct kind *kind, struct why *why)
 {
-    (void)s;
-    return may_take(portion_of(use, queue), &kind->asks, why);
+    return may_take(portion_of(use, queue), kind_charge(s->model, kind), why);
 }
 
 static bool preemptive(struct session *s, struct plugin_use *use, const struct queue *queue,

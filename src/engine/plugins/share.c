@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "engine/devices.h"
 #include "engine/plugins.h"
 #include "engine/res.h"
 
@@ -332,16 +333,17 @@ static bool leaves_guarantees(const struct share_state *state, const struct acco
     return true;
 }
 
-static bool within_quotas(const struct share_state *state, const struct kind *kind, struct why *why)
+static bool within_quotas(const struct share_state *state, const struct kind *kind,
+                          const struct asks *asks, struct why *why)
 {
     for (size_t i = 0; i < state->n_tenants; i++) {
         const struct tenant *t = &state->tenant_list[i];
         uint32_t d;
         if (!text_eq(t->namespace_, kind->namespace_))
             continue;
-        d = res_over(t->held, &kind->asks, t->limit);
+        d = res_over(t->held, asks, t->limit);
         if (d != NOWHERE)
-            return refuse(why, WAIT_OVER_CAP, d, asks_of(&kind->asks, d), t->limit[d] - t->held[d],
+            return refuse(why, WAIT_OVER_CAP, d, asks_of(asks, d), t->limit[d] - t->held[d],
                           t->limit[d], t->quota);
     }
     return true;
@@ -352,12 +354,12 @@ static bool allocatable(struct session *s, struct plugin_use *use, const struct 
 {
     const struct share_state *state = use->state;
     const struct account *a = account_of(use, queue);
+    const struct asks *asks = kind_charge(s->model, kind);
 
-    (void)s;
     if (!a)
         return true;
-    return within_caps(a, &kind->asks, why) && within_quotas(state, kind, why) &&
-           (!state->has_guarantee || leaves_guarantees(state, a, &kind->asks, why));
+    return within_caps(a, asks, why) && within_quotas(state, kind, asks, why) &&
+           (!state->has_guarantee || leaves_guarantees(state, a, asks, why));
 }
 
 /* A queue may take back what keeps it at or under its fair share. */
@@ -398,6 +400,53 @@ static enum vote reclaimable(struct session *s, struct plugin_use *use, const st
             over = over && left[queue->at][d] > a->fair[d];
         }
         if (!helps || !over)
+            continue;
+        res_add_asks(left[queue->at], task_asks(from->at[i]), -1);
+        to->at[to->n++] = from->at[i];
+    }
+    return VOTE_PERMIT;
+}
+
+/* Whether a queue is over its fair share in all that the taker lacks and the victim holds. */
+static bool is_over(const struct account *a, const wide *left, const struct task *victim,
+                    const wide *lacks)
+{
+    const struct asks *asks = task_asks(victim);
+    bool helps = false;
+
+    for (size_t i = 0; i < asks->n; i++) {
+        uint32_t d = asks->at[i].dim;
+        if (d == DIM_PODS || lacks[d] <= 0)
+            continue;
+        helps = true;
+        if (left[d] <= a->fair[d])
+            return false;
+    }
+    return helps;
+}
+
+/* A unit that cannot be divided may take its queue under its share, if it was over it before. */
+static enum vote evictable(struct session *s, struct plugin_use *use, const struct taking *taking,
+                           const struct victims *from, struct victims *to)
+{
+    struct share_state *state = use->state;
+    wide **left = ARENA_NEW0_N(s->lists, wide *, state->n + 1);
+    bool over = false;
+
+    if (!taking->reclaim)
+        return VOTE_ABSTAIN;
+    for (size_t i = 0; i < from->n; i++) {
+        const struct queue *queue = from->at[i]->group->job->queue;
+        const struct account *a = account_of(use, queue);
+        if (!a)
+            continue;
+        if (!left[queue->at]) {
+            left[queue->at] = ARENA_NEW0_N(s->lists, wide, s->model->dims.n + 1);
+            res_copy(s, left[queue->at], a->allocated);
+        }
+        if (!i || taking->unit[i] != taking->unit[i - 1])
+            over = is_over(a, left[queue->at], from->at[i], taking->lacks);
+        if (!over)
             continue;
         res_add_asks(left[queue->at], task_asks(from->at[i]), -1);
         to->at[to->n++] = from->at[i];
@@ -451,6 +500,7 @@ const struct plugin plugin_share = {
     .allocatable = allocatable,
     .preemptive = preemptive,
     .reclaimable = reclaimable,
+    .evictable = evictable,
     .deserved = deserved,
     .fair_share = fair_share,
     .on_allocate = on_allocate,

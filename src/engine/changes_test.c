@@ -1,0 +1,406 @@
+/*
+ * What would place a job: the changes that are named do, and looking for them leaves no trace.
+ */
+#include "engine/testing.h"
+
+static struct berth_changes changes_of(struct world *w, const char *job, size_t most)
+{
+    struct berth_task_ref ref = { .job = job, .group = "task" };
+    struct berth_search search = { .most = most };
+    struct berth_changes changes;
+    struct err err = { 0 };
+    CLEANUP(freep) char *before = world_export(w->engine), *after = NULL;
+
+    CHECK_OK(berth_engine_changes(w->engine, &w->in, &ref, &search, &w->arena, &changes, &err),
+             &err);
+    after = world_export(w->engine);
+    CHECK_TEXT(after, before);
+    return changes;
+}
+
+static const char *show(struct world *w, const struct berth_changes *changes)
+{
+    CLEANUP(str_fini) struct str text = { 0 };
+
+    for (size_t i = 0; i < changes->n; i++) {
+        const struct berth_change *c = &changes->at[i];
+        str_addf(&text, "%s%s", i ? "; " : "", berth_change_words[c->kind]);
+        if (c->job)
+            str_addf(&text, " %s", c->job);
+        if (c->node)
+            str_addf(&text, " on %s", c->node);
+        if (c->resource)
+            str_addf(&text, " %s", c->resource);
+        if (c->key)
+            str_addf(&text, " %s", c->key);
+        if (c->wants)
+            str_addf(&text, " %s", c->wants);
+        if (c->from != c->to)
+            str_addf(&text, " %" PRId64 ">%" PRId64, c->from, c->to);
+        if (c->n_evicted)
+            str_addf(&text, " evicting %" PRIu32, c->n_evicted);
+        if (c->by_ms)
+            str_addf(&text, " by %" PRId64, c->by_ms);
+    }
+    return arena_text(&w->arena, str_text(&text));
+}
+
+static const char *changes(struct world *w, const char *job, size_t most)
+{
+    struct berth_changes found = changes_of(w, job, most);
+
+    return show(w, &found);
+}
+
+static void run_task(struct world *w, const char *job, const char *node, int64_t limit_at_ms)
+{
+    world_tell(w, BERTH_TASK,
+               &(struct berth_task){ .job = job,
+                                     .group = "task",
+                                     .state = BERTH_TASK_RUNNING,
+                                     .attempt = 1,
+                                     .node = node,
+                                     .limit_at_ms = limit_at_ms });
+}
+
+/* Four machines, as in the documents' sample: a gang of two of eight, one place and a bit. */
+static void tell_morning(struct world *w)
+{
+    world_init(w);
+    world_queue(w, "default");
+    world_node(w, "a1", 8);
+    world_node(w, "a2", 8);
+    world_node(w, "h1", 8);
+    world_node(w, "c1", 2);
+    world_job(w, "eval", 1, 1, 8);
+    world_job(w, "thumb", 1, 1, 1);
+    run_task(w, "eval", "a2", 0);
+    run_task(w, "thumb", "h1", 2000000);
+    world_job(w, "train", 2, 2, 8);
+}
+
+TEST(changes_name_an_end_an_amount_and_a_minimum)
+{
+    struct world w;
+
+    tell_morning(&w);
+    CHECK_TEXT(changes(&w, "train", 3),
+               "tasks-end thumb on h1 by 2000000; amount cpu 8000>7000; minimum 2>1");
+    CHECK_TEXT(changes(&w, "train", 5),
+               "tasks-end thumb on h1 by 2000000; amount cpu 8000>7000; "
+               "minimum 2>1; priority 0>1 evicting 1; tasks-end eval on a2");
+    CHECK_TEXT(changes(&w, "train", 1), "tasks-end thumb on h1 by 2000000");
+    world_fini(&w);
+}
+
+TEST(changes_are_not_sought_for_what_is_placed)
+{
+    struct world w;
+    struct berth_changes found;
+
+    tell_morning(&w);
+    world_job(&w, "small", 1, 1, 1);
+    found = changes_of(&w, "small", 3);
+    CHECK(found.is_placed);
+    CHECK_EQ(found.n, 0);
+    CHECK_EQ(found.n_runs, 1);
+    world_fini(&w);
+}
+
+TEST(changes_end_at_their_limit)
+{
+    struct berth_task_ref ref = { .job = "train", .group = "task" };
+    struct berth_search search = { .max_runs = 2 };
+    struct berth_changes found;
+    struct err err = { 0 };
+    struct world w;
+
+    tell_morning(&w);
+    CHECK_OK(berth_engine_changes(w.engine, &w.in, &ref, &search, &w.arena, &found, &err), &err);
+    CHECK(found.is_limited);
+    CHECK_EQ(found.n_runs, 2);
+    ref.job = "none";
+    CHECK_EQ(berth_engine_changes(w.engine, &w.in, &ref, &search, &w.arena, &found, &err), -ENOENT);
+    world_fini(&w);
+}
+
+TEST(a_label_that_nobody_has_can_be_left_out)
+{
+    struct berth_label labels[] = { { "disk", "nvme" }, { "zone", "a" } };
+    struct berth_taint taint = { "team", "ml", BERTH_NO_SCHEDULE };
+    struct berth_task_group group = { .name = "task", .replicas = 1 };
+    struct berth_node node = {
+        .id = "n1", .seq = 1, .state = NODE_READY, .labels = { &labels[1], 1 }
+    };
+    struct berth_job job = {
+        .id = "j1", .seq = 9, .queue = "default", .groups = &group, .n_groups = 1
+    };
+    struct world w;
+
+    world_init(&w);
+    world_queue(&w, "default");
+    node.offers = group.asks = world_amounts(&w, 1, 1 << 20);
+    group.node_selector = (struct berth_labels){ labels, 2 };
+    world_tell(&w, BERTH_NODE, &node);
+    world_tell(&w, BERTH_JOB, &job);
+    CHECK_TEXT(changes(&w, "j1", 3), "label disk nvme");
+    node.taints = &taint;
+    node.n_taints = 1;
+    group.node_selector.n = 0;
+    world_tell(&w, BERTH_NODE, &node);
+    world_tell(&w, BERTH_JOB, &job);
+    CHECK_TEXT(changes(&w, "j1", 3), "toleration team=ml:NoSchedule");
+    world_fini(&w);
+}
+
+TEST(a_node_may_come_back)
+{
+    struct berth_node node = { .id = "n1", .seq = 1, .state = NODE_READY, .cordoned = true };
+    struct world w;
+
+    world_init(&w);
+    world_queue(&w, "default");
+    node.offers = world_amounts(&w, 4, 1 << 30);
+    world_tell(&w, BERTH_NODE, &node);
+    world_job(&w, "j1", 1, 1, 2);
+    CHECK_TEXT(changes(&w, "j1", 3), "uncordon on n1");
+    node.cordoned = false;
+    node.state = NODE_UNREACHABLE;
+    world_tell(&w, BERTH_NODE, &node);
+    CHECK_TEXT(changes(&w, "j1", 3), "node-returns on n1");
+    world_fini(&w);
+}
+
+TEST(a_held_job_can_be_released_and_a_late_one_waits_for_its_time)
+{
+    struct berth_task_group group = { .name = "task", .replicas = 1 };
+    struct berth_job job = {
+        .id = "j1", .seq = 9, .queue = "default", .groups = &group, .n_groups = 1
+    };
+    struct world w;
+
+    world_init(&w);
+    world_queue(&w, "default");
+    world_node(&w, "n1", 4);
+    group.asks = world_amounts(&w, 1, 1 << 20);
+    job.withheld = WAIT_HELD;
+    world_tell(&w, BERTH_JOB, &job);
+    CHECK_TEXT(changes(&w, "j1", 3), "hold");
+    job.withheld = WAIT_NONE;
+    job.not_before_ms = w.in.now_ms + 5000;
+    world_tell(&w, BERTH_JOB, &job);
+    CHECK_TEXT(changes(&w, "j1", 3), "time by 1005000");
+    world_fini(&w);
+}
+
+TEST(another_queue_may_have_room)
+{
+    struct berth_queue queue = { .name = "full", .seq = 5 };
+    struct berth_task_group group = { .name = "task", .replicas = 1 };
+    struct berth_job job = {
+        .id = "j1", .seq = 9, .queue = "full", .groups = &group, .n_groups = 1
+    };
+    struct world w;
+
+    world_init(&w);
+    world_queue(&w, "default");
+    world_node(&w, "n1", 4);
+    queue.capability = world_amounts(&w, 1, 1 << 30);
+    world_tell(&w, BERTH_QUEUE, &queue);
+    group.asks = world_amounts(&w, 2, 1 << 20);
+    world_tell(&w, BERTH_JOB, &job);
+    CHECK_TEXT(changes(&w, "j1", 3), "queue default");
+    world_fini(&w);
+}
+
+TEST(a_priority_above_the_one_in_front_is_named)
+{
+    struct world w;
+
+    world_init(&w);
+    world_queue(&w, "default");
+    world_tell(&w, BERTH_CONFIG,
+               &(struct berth_config){ .has_actions = true,
+                                       .actions = { (const char *const[]){ "allocate" }, 1 } });
+    world_node(&w, "n1", 4);
+    world_job(&w, "j1", 1, 1, 3);
+    world_job(&w, "j2", 1, 1, 4);
+    CHECK_TEXT(changes(&w, "j2", 5), "priority 0>1");
+    world_fini(&w);
+}
+
+/* ---- the start ---- */
+
+static struct berth_start start_of(struct world *w, const char *job, size_t max_cycles)
+{
+    struct berth_task_ref ref = { .job = job, .group = "task" };
+    struct berth_start start;
+    struct err err = { 0 };
+    CLEANUP(freep) char *before = world_export(w->engine), *after = NULL;
+
+    CHECK_OK(berth_engine_start(w->engine, &w->in, &ref, max_cycles, &w->arena, &start, &err),
+             &err);
+    after = world_export(w->engine);
+    CHECK_TEXT(after, before);
+    return start;
+}
+
+TEST(a_start_is_bound_by_the_limit_of_what_runs)
+{
+    struct world w;
+    struct berth_start start;
+
+    tell_morning(&w);
+    start = start_of(&w, "train", 0);
+    CHECK_EQ(start.latest_ms, 2000000);
+    CHECK_TEXT(start.job, "thumb");
+    CHECK_TEXT(start.node, "h1");
+    run_task(&w, "thumb", "h1", 0);
+    start = start_of(&w, "train", 0);
+    CHECK_EQ(start.latest_ms, 0);
+    CHECK(start.job == NULL);
+    CHECK(!start.is_limited);
+    world_fini(&w);
+}
+
+TEST(a_start_reckons_with_those_in_front)
+{
+    struct berth_task_group group = { .name = "task", .replicas = 1 };
+    struct berth_job job = {
+        .id = "j2", .seq = 90, .queue = "default", .limit_ms = 500, .groups = &group, .n_groups = 1
+    };
+    struct world w;
+
+    world_init(&w);
+    world_queue(&w, "default");
+    world_node(&w, "n1", 4);
+    world_job(&w, "j1", 1, 1, 4);
+    run_task(&w, "j1", "n1", 1000400);
+    group.asks = world_amounts(&w, 4, 1 << 20);
+    world_tell(&w, BERTH_JOB, &job);
+    job.id = "j3";
+    job.seq = 91;
+    world_tell(&w, BERTH_JOB, &job);
+    CHECK_EQ(start_of(&w, "j2", 0).latest_ms, 1000400);
+    CHECK_EQ(start_of(&w, "j3", 0).latest_ms, 1000900);
+    CHECK_TEXT(start_of(&w, "j3", 0).job, "j2");
+    CHECK(start_of(&w, "j3", 1).is_limited);
+    world_fini(&w);
+}
+
+TEST(many_ends_are_taken_together_and_never_too_early)
+{
+    struct world w;
+    struct berth_start start;
+
+    world_init(&w);
+    world_queue(&w, "default");
+    world_node(&w, "n1", 40);
+    for (int i = 0; i < 40; i++) {
+        const char *id = arena_format(&w.arena, "r%d", i);
+        world_job(&w, id, 1, 1, 1);
+        run_task(&w, id, "n1", 1000001 + i);
+    }
+    world_job(&w, "wide", 1, 1, 20);
+    CHECK_EQ(start_of(&w, "wide", 0).latest_ms, 1000020);
+    start = start_of(&w, "wide", 6);
+    CHECK(start.latest_ms >= 1000020);
+    CHECK(start.latest_ms <= 1000040);
+    world_fini(&w);
+}
+
+/* ---- random worlds ---- */
+
+/* Does what a change says; false for what only time does. */
+static bool carry_out(struct world *w, const struct berth_change *c, struct berth_job *job,
+                      struct berth_task_group *group)
+{
+    struct berth_amount *amounts;
+
+    if (c->kind == BERTH_CHANGE_MINIMUM) {
+        job->min_available = (uint32_t)c->to;
+    } else if (c->kind == BERTH_CHANGE_PRIORITY) {
+        job->priority = (int)c->to;
+    } else if (c->kind == BERTH_CHANGE_LABEL) {
+        group->node_selector.n = 0;
+    } else if (c->kind == BERTH_CHANGE_AMOUNT) {
+        amounts = (struct berth_amount *)group->asks.at;
+        for (size_t i = 0; i < group->asks.n; i++)
+            if (text_eq(amounts[i].name, c->resource))
+                amounts[i].value = c->to;
+    } else {
+        return false;
+    }
+    world_tell(w, BERTH_JOB, job);
+    return true;
+}
+
+static bool is_decided_on(const struct world *w, const char *job)
+{
+    for (size_t i = 0; i < w->out.n_groups; i++)
+        if ((w->out.groups[i].kind == BERTH_GROUP_BIND ||
+             w->out.groups[i].kind == BERTH_GROUP_EVICT) &&
+            text_eq(w->out.groups[i].job, job))
+            return true;
+    return false;
+}
+
+static void fill(struct world *w, uint64_t *random)
+{
+    static const char *const sizes[] = { "small", "large" };
+
+    world_init(w);
+    world_queue(w, "default");
+    for (uint64_t i = 0; i < 4; i++) {
+        struct berth_label label = { "size", sizes[test_random(random) % 2] };
+        struct berth_node node = { .id = arena_format(&w->arena, "n%" PRIu64, i),
+                                   .seq = i,
+                                   .state = NODE_READY,
+                                   .labels = { &label, 1 },
+                                   .offers = world_amounts(
+                                       w, 2 + (int64_t)(test_random(random) % 8), 1 << 30) };
+        world_tell(w, BERTH_NODE, &node);
+    }
+    for (uint64_t i = 0; i < 5; i++)
+        world_job(w, arena_format(&w->arena, "r%" PRIu64, i),
+                  1 + (uint32_t)(test_random(random) % 3), 1,
+                  1 + (int64_t)(test_random(random) % 4));
+    world_cycle(w);
+    world_accept(w, BERTH_TASK_RUNNING);
+}
+
+TEST(what_is_named_places_the_job)
+{
+    uint64_t random = test_seed();
+    size_t n_tried = 0;
+
+    for (int i = 0; i < 60; i++) {
+        struct berth_label label = { "size", "large" };
+        struct berth_task_group group = { .name = "task", .role = "task" };
+        struct berth_job job = { .id = "j", .seq = 50, .queue = "default", .n_groups = 1 };
+        struct berth_changes found;
+        struct world w;
+        fill(&w, &random);
+        group.replicas = 1 + (uint32_t)(test_random(&random) % 3);
+        group.asks = world_amounts(&w, 2 + (int64_t)(test_random(&random) % 8), 1 << 20);
+        group.node_selector = (struct berth_labels){ &label, test_random(&random) % 2 };
+        job.groups = &group;
+        job.min_available = 1 + (uint32_t)(test_random(&random) % group.replicas);
+        world_tell(&w, BERTH_JOB, &job);
+        found = changes_of(&w, "j", 6);
+        for (size_t k = 0; k < found.n; k++) {
+            struct berth_task_group changed_group = group;
+            struct berth_job changed = job;
+            changed.groups = &changed_group;
+            changed_group.asks.at =
+                arena_copy(&w.arena, group.asks.at, group.asks.n * sizeof(*group.asks.at));
+            if (!carry_out(&w, &found.at[k], &changed, &changed_group))
+                continue;
+            n_tried++;
+            world_cycle(&w);
+            CHECK(is_decided_on(&w, "j"));
+        }
+        world_fini(&w);
+    }
+    CHECK(n_tried > 20);
+}

@@ -1,0 +1,360 @@
+/*
+ * Why tasks wait: the numbers behind a code, node by node and check by check, over worlds of a few
+ * lines and over random ones.
+ */
+#include "engine/testing.h"
+
+static struct berth_explanation explain(struct world *w, const char *job)
+{
+    struct berth_task_ref ref = { .job = job, .group = "task" };
+    struct berth_explanation why;
+    struct err err = { 0 };
+
+    CHECK_OK(berth_engine_explain(w->engine, &w->in, &ref, &w->arena, &why, &err), &err);
+    return why;
+}
+
+static void tell_node(struct world *w, const char *id, struct berth_label label,
+                      struct berth_taint taint)
+{
+    world_tell(w, BERTH_NODE,
+               &(struct berth_node){ .id = id,
+                                     .seq = ++w->seq,
+                                     .state = NODE_READY,
+                                     .labels = { &label, label.key != NULL },
+                                     .taints = &taint,
+                                     .n_taints = taint.key != NULL,
+                                     .offers = world_amounts(w, 8, (int64_t)64 << 30) });
+}
+
+static void tell_picky_job(struct world *w, const char *id, const char *key, const char *value)
+{
+    struct berth_label label = { key, value };
+    struct berth_task_group group = { .name = "task",
+                                      .role = "task",
+                                      .replicas = 1,
+                                      .asks = world_amounts(w, 1, 1 << 20),
+                                      .node_selector = { &label, 1 } };
+
+    world_tell(w, BERTH_JOB,
+               &(struct berth_job){ .id = id,
+                                    .name = id,
+                                    .seq = ++w->seq,
+                                    .queue = "default",
+                                    .min_available = 1,
+                                    .groups = &group,
+                                    .n_groups = 1 });
+}
+
+TEST(explain_names_the_label_that_is_missing)
+{
+    struct world w;
+    struct berth_explanation why;
+
+    world_init(&w);
+    world_queue(&w, "default");
+    tell_node(&w, "n1", (struct berth_label){ "disk", "hdd" }, (struct berth_taint){ 0 });
+    tell_node(&w, "n2", (struct berth_label){ 0 }, (struct berth_taint){ 0 });
+    tell_picky_job(&w, "j1", "disk", "nvme");
+    why = explain(&w, "j1");
+    CHECK_TEXT(wait_codes[why.state].word, "LABEL_MISMATCH");
+    CHECK_TEXT(why.reason->wants, "disk=nvme");
+    CHECK_TEXT(why.reason->has, "disk=hdd");
+    CHECK_TEXT(why.reason->node, "n1");
+    CHECK_TEXT(why.nodes[0].has, "disk=hdd");
+    CHECK_TEXT(why.nodes[1].wants, "disk=nvme");
+    CHECK(why.nodes[1].has == NULL);
+    world_fini(&w);
+}
+
+TEST(explain_names_the_taint_that_is_not_borne)
+{
+    struct world w;
+    struct berth_explanation why;
+
+    world_init(&w);
+    world_queue(&w, "default");
+    tell_node(&w, "n1", (struct berth_label){ "disk", "nvme" },
+              (struct berth_taint){ "team", "ml", BERTH_NO_SCHEDULE });
+    tell_picky_job(&w, "j1", "disk", "nvme");
+    why = explain(&w, "j1");
+    CHECK_TEXT(wait_codes[why.state].word, "TAINT_NOT_TOLERATED");
+    CHECK_TEXT(why.reason->has, "team=ml:NoSchedule");
+    world_fini(&w);
+}
+
+TEST(explain_lists_who_holds_the_rest)
+{
+    struct world w;
+    struct berth_explanation why;
+
+    world_init(&w);
+    world_queue(&w, "default");
+    world_node(&w, "n1", 10);
+    world_job(&w, "j1", 1, 1, 2);
+    world_job(&w, "j2", 1, 1, 5);
+    world_job(&w, "j3", 2, 1, 1);
+    world_cycle(&w);
+    world_accept(&w, BERTH_TASK_RUNNING);
+    world_job(&w, "j4", 1, 1, 4);
+    why = explain(&w, "j4");
+    CHECK_EQ(why.nodes[0].asked, 4000);
+    CHECK_EQ(why.nodes[0].free, 1000);
+    CHECK_EQ(why.nodes[0].n_holders, 4);
+    CHECK_TEXT(why.nodes[0].holders[0].job, "j2");
+    CHECK_EQ(why.nodes[0].holders[0].amount, 5000);
+    CHECK_EQ(why.nodes[0].holders[0].attempt, 1);
+    CHECK_TEXT(why.nodes[0].holders[1].job, "j1");
+    CHECK_TEXT(why.nodes[0].holders[3].job, "j3");
+    CHECK_EQ(why.nodes[0].holders[3].index, 1);
+    world_fini(&w);
+}
+
+TEST(explain_counts_holders_beyond_the_list)
+{
+    struct world w;
+    struct berth_explanation why;
+
+    world_init(&w);
+    world_queue(&w, "default");
+    world_node(&w, "n1", 12);
+    world_job(&w, "j1", 12, 1, 1);
+    world_cycle(&w);
+    world_accept(&w, BERTH_TASK_RUNNING);
+    world_job(&w, "j2", 1, 1, 4);
+    why = explain(&w, "j2");
+    CHECK_EQ(why.nodes[0].n_holders, BERTH_HOLDERS_MAX);
+    CHECK_EQ(why.nodes[0].n_more, 12 - BERTH_HOLDERS_MAX);
+    world_fini(&w);
+}
+
+TEST(explain_says_the_place_in_the_queue)
+{
+    struct world w;
+    struct berth_explanation why;
+
+    world_init(&w);
+    world_queue(&w, "default");
+    world_queue(&w, "other");
+    world_node(&w, "n1", 1);
+    world_job(&w, "j1", 1, 1, 4);
+    world_job(&w, "j2", 1, 1, 4);
+    world_job(&w, "j3", 1, 1, 4);
+    why = explain(&w, "j2");
+    CHECK_EQ(why.place, 2);
+    CHECK_EQ(why.of, 3);
+    CHECK_EQ(explain(&w, "j1").place, 1);
+    CHECK_EQ(explain(&w, "j3").place, 3);
+    world_fini(&w);
+}
+
+TEST(explain_names_the_group_that_a_gang_is_stuck_with)
+{
+    struct world w;
+    struct berth_explanation why;
+
+    world_init(&w);
+    world_queue(&w, "default");
+    world_node(&w, "n1", 4);
+    world_job(&w, "j1", 3, 3, 3);
+    world_node(&w, "n2", 4);
+    world_node(&w, "n3", 4);
+    world_job(&w, "j0", 1, 1, 2);
+    world_end(&w, BERTH_JOB, &(struct berth_job){ .id = "j1" });
+    world_cycle(&w);
+    world_accept(&w, BERTH_TASK_RUNNING);
+    world_job(&w, "j1", 3, 3, 3);
+    why = explain(&w, "j1");
+    CHECK_TEXT(wait_codes[why.state].word, "GANG_INCOMPLETE");
+    CHECK_EQ(why.reason->placed, 2);
+    CHECK_EQ(why.reason->needed, 3);
+    CHECK_TEXT(why.reason->stuck_group, "task");
+    CHECK_EQ(why.n_verdicts, 1);
+    CHECK_EQ(why.verdicts[0].n_tasks, 3);
+    world_fini(&w);
+}
+
+/* "ready ok; cpu FAIL 4000/1000" */
+static const char *checks(struct world *w, const char *job, const char *node)
+{
+    struct berth_task_ref ref = { .job = job, .group = "task" };
+    const struct berth_check *list;
+    CLEANUP(str_fini) struct str text = { 0 };
+    struct err err = { 0 };
+    size_t n;
+
+    CHECK_OK(berth_engine_checks(w->engine, &w->in, &ref, node, &w->arena, &list, &n, &err), &err);
+    for (size_t i = 0; i < n; i++) {
+        str_addf(&text, "%s%s %s", i ? "; " : "", list[i].name,
+                 list[i].result.code ? wait_codes[list[i].result.code].word : "ok");
+        if (list[i].result.wants)
+            str_addf(&text, " %s/%s", list[i].result.wants,
+                     list[i].result.has ? list[i].result.has : "-");
+        if (list[i].result.resource)
+            str_addf(&text, " %" PRId64 "/%" PRId64, list[i].result.asked, list[i].result.free);
+    }
+    return arena_text(&w->arena, str_text(&text));
+}
+
+TEST(checks_go_through_a_node_one_by_one)
+{
+    struct world w;
+
+    world_init(&w);
+    world_queue(&w, "default");
+    tell_node(&w, "n1", (struct berth_label){ "disk", "hdd" },
+              (struct berth_taint){ "team", "ml", BERTH_NO_SCHEDULE });
+    tell_node(&w, "n2", (struct berth_label){ "disk", "nvme" }, (struct berth_taint){ 0 });
+    tell_picky_job(&w, "j1", "disk", "nvme");
+    CHECK_TEXT(checks(&w, "j1", "n1"),
+               "ready ok ready/ready; label disk LABEL_MISMATCH disk=nvme/disk=hdd; "
+               "taints TAINT_NOT_TOLERATED; cpu ok 1000/8000; memory ok 1048576/68719476736");
+    CHECK_TEXT(checks(&w, "j1", "n2"), "ready ok ready/ready; label disk ok disk=nvme/disk=nvme; "
+                                       "cpu ok 1000/8000; memory ok 1048576/68719476736");
+    world_tell(&w, BERTH_NODE,
+               &(struct berth_node){ .id = "n2",
+                                     .seq = 2,
+                                     .state = NODE_UNREACHABLE,
+                                     .cordoned = true,
+                                     .offers = world_amounts(&w, 0, 0) });
+    CHECK_TEXT(checks(&w, "j1", "n2"),
+               "ready NODE_NOT_READY ready/unreachable; cordon NODE_CORDONED; "
+               "label disk LABEL_MISMATCH disk=nvme/-; cpu INSUFFICIENT_CPU 1000/0; "
+               "memory INSUFFICIENT_MEMORY 1048576/0");
+    world_fini(&w);
+}
+
+/* ---- random worlds ---- */
+
+static void random_node(struct world *w, uint64_t *random, uint64_t i)
+{
+    static const char *const sizes[] = { "small", "large" };
+    struct berth_label label = { "size", sizes[test_random(random) % 2] };
+    struct berth_taint taint = { "team", "ml", BERTH_NO_SCHEDULE };
+    struct berth_node node = {
+        .id = arena_format(&w->arena, "n%" PRIu64, i),
+        .seq = i,
+        .state = test_random(random) % 8 ? NODE_READY : NODE_UNREACHABLE,
+        .cordoned = test_random(random) % 8 == 0,
+        .draining = test_random(random) % 12 == 0,
+        .labels = { &label, test_random(random) % 3 != 0 },
+        .taints = &taint,
+        .n_taints = test_random(random) % 4 == 0,
+        .offers = world_amounts(w, (int64_t)(test_random(random) % 8), 1 << 24),
+    };
+
+    if (test_random(random) % 6 == 0)
+        node.owner = "ns1";
+    world_tell(w, BERTH_NODE, &node);
+}
+
+static void random_job(struct world *w, uint64_t *random, uint64_t i)
+{
+    struct berth_label label = { "size", "large" };
+    struct berth_toleration bears = { .key = "team", .exists = true, .all_effects = true };
+    uint16_t port = 8080;
+    struct berth_task_group group = {
+        .name = "task",
+        .role = "task",
+        .replicas = 1 + (uint32_t)(test_random(random) % 4),
+        .asks = world_amounts(w, 1 + (int64_t)(test_random(random) % 6), 1 << 22),
+        .node_selector = { &label, test_random(random) % 3 == 0 },
+        .tolerations = &bears,
+        .n_tolerations = test_random(random) % 2,
+        .host_ports = &port,
+        .n_host_ports = test_random(random) % 4 == 0,
+    };
+    struct berth_job job = { .id = arena_format(&w->arena, "j%" PRIu64, i),
+                             .name = "job",
+                             .seq = 100 + i,
+                             .namespace_ = test_random(random) % 2 ? "ns1" : "ns2",
+                             .queue = "default",
+                             .priority = (int)(test_random(random) % 3),
+                             .limit_ms = test_random(random) % 2 ? 60000 : 0,
+                             .min_available = 1 + (uint32_t)(test_random(random) % group.replicas),
+                             .groups = &group,
+                             .n_groups = 1 };
+
+    world_tell(w, BERTH_JOB, &job);
+}
+
+static void random_world(struct world *w, uint64_t *random)
+{
+    struct berth_config config = { .profile = test_random(random) % 2 ? "berth" : "beam" };
+
+    world_init(w);
+    world_tell(w, BERTH_CONFIG, &config);
+    world_queue(w, "default");
+    world_queue(w, "other");
+    for (uint64_t i = 0; i < 1 + test_random(random) % 6; i++)
+        random_node(w, random, i);
+    for (uint64_t i = 0; i < 4; i++)
+        random_job(w, random, i);
+    world_cycle(w);
+    world_accept(w, BERTH_TASK_RUNNING);
+    for (uint64_t i = 4; i < 8; i++)
+        random_job(w, random, i);
+}
+
+static size_t n_nodes_of(const struct berth_reason *reason)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < reason->n_counts; i++)
+        n += reason->counts[i].n;
+    return n;
+}
+
+TEST(counts_over_nodes_add_up_to_the_nodes)
+{
+    uint64_t random = test_seed();
+    size_t n_reasons = 0;
+
+    for (int i = 0; i < 200; i++) {
+        struct world w;
+        random_world(&w, &random);
+        world_cycle(&w);
+        for (size_t k = 0; k < w.out.n_verdicts; k++) {
+            const struct berth_reason *reason = w.out.verdicts[k].reason;
+            struct berth_explanation why;
+            if (!reason->n_counts)
+                continue;
+            why = explain(&w, w.out.verdicts[k].job);
+            n_reasons++;
+            CHECK_EQ(n_nodes_of(reason), why.n_nodes);
+            if (why.reason && why.reason->n_counts)
+                CHECK_EQ(n_nodes_of(why.reason), why.n_nodes);
+        }
+        world_fini(&w);
+    }
+    CHECK(n_reasons > 100);
+}
+
+TEST(a_check_fails_if_and_only_if_the_node_does)
+{
+    uint64_t random = test_seed();
+
+    for (int i = 0; i < 200; i++) {
+        struct world w;
+        struct berth_task_ref ref = { .job = "j5", .group = "task" };
+        struct berth_explanation why;
+        random_world(&w, &random);
+        why = explain(&w, "j5");
+        for (size_t k = 0; k < why.n_nodes; k++) {
+            const struct berth_check *list;
+            struct err err = { 0 };
+            bool fails = false, by_this = false;
+            size_t n;
+            CHECK_OK(berth_engine_checks(w.engine, &w.in, &ref, why.nodes[k].node, &w.arena, &list,
+                                         &n, &err),
+                     &err);
+            for (size_t c = 0; c < n; c++) {
+                fails = fails || list[c].result.code;
+                by_this = by_this || list[c].result.code == why.nodes[k].code;
+            }
+            CHECK_EQ(fails, why.nodes[k].code != WAIT_NONE);
+            CHECK(!fails || by_this);
+        }
+        world_fini(&w);
+    }
+}

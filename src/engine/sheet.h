@@ -1,0 +1,31 @@
+/*
+ * Sheets: what a run of nodes says to a class of tasks, in plain arrays and in few passes.
+ *
+ * What a sheet says of a node is what fit_fail and the score hooks say of it alone; where no
+ * plugin minds the class node by node, it is worked out without asking each.
+ */
+#ifndef ENGINE_SHEET_H
+#define ENGINE_SHEET_H
+
+#include "engine/fit.h"
+
+enum { SHEET_SIZE = 256 };
+
+struct sheet {
+    uint32_t from; /* the place of the first node */
+    size_t n, n_fit;
+    enum room best_room; /* ROOM_NONE if none fits */
+    fail_t fail[SHEET_SIZE];
+    uint8_t room[SHEET_SIZE];
+    uint32_t rank[SHEET_SIZE]; /* this and the next: of those that fit */
+    double score[SHEET_SIZE];
+};
+
+/** Whether answers about the class may be kept until a node is touched. */
+bool sheet_is_local(struct session *s, struct kind *kind);
+/** Fills in which of at most SHEET_SIZE nodes fit. */
+void sheet_judge(struct session *s, struct kind *kind, uint32_t from, size_t n, struct sheet *out);
+/** Fills in rank and score. */
+void sheet_score(struct session *s, struct kind *kind, struct sheet *sheet);
+
+#endif

@@ -1,0 +1,54 @@
+/* Feed, the engine's side: see feed_engine.h. */
+#include "server/feed_engine.h"
+
+#include "base/log.h"
+
+int feed_engine_make(const struct feed_engine_from *from, struct berth_engine **engine,
+                     struct err *err)
+{
+    struct berth_delta delta = { .kind = BERTH_CONFIG, .config = from->config };
+    int r;
+
+    berth_engine_free(*engine);
+    *engine = berth_engine_new(err);
+    if (!*engine)
+        return err->code;
+    for (size_t i = 0; i < from->n_plugins; i++)
+        if (berth_engine_add_plugin(*engine, &from->plugins[i], err) < 0)
+            return err->code;
+    if (!from->config)
+        return 0;
+    r = berth_engine_apply(*engine, &delta, 1, err);
+    return r < 0 ? err_wrap(err, "configure the engine") : 0;
+}
+
+static void apply_all(struct berth_engine *engine, const struct feed_deltas *deltas)
+{
+    struct err err = { 0 };
+
+    if (berth_engine_apply(engine, deltas->at, deltas->n, &err) == 0)
+        return;
+    log_error("the engine takes an object not", "why", err.text, NULL);
+    /* Applying twice changes nothing, so one by one from the first. */
+    for (size_t i = 0; i < deltas->n; i++) {
+        struct err one = { 0 };
+
+        if (berth_engine_apply(engine, &deltas->at[i], 1, &one) < 0)
+            log_error("left out of the engine", "why", one.text, NULL);
+    }
+}
+
+bool feed_engine_apply(struct feed *feed, struct berth_engine *engine, const struct batch *batch)
+{
+    CLEANUP(arena_fini) struct arena arena = { 0 };
+    struct feed_deltas deltas = { 0 };
+    bool is_news = false;
+
+    feed_batch(feed, batch, &arena, &deltas);
+    if (deltas.n)
+        apply_all(engine, &deltas);
+    VEC_EACH (delta, &deltas)
+        is_news = is_news || delta->kind != BERTH_MEMO;
+    VEC_FINI(&deltas);
+    return is_news;
+}

@@ -1,0 +1,163 @@
+/* View, its answers: see view_answer.h. */
+#include "server/view_answer.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <string.h>
+
+/* The key under which a job is supposed: no live one has it. */
+static const char plan_id[] = "plan";
+
+void asked_init(struct asked *asked, const struct view_question *question)
+{
+    struct err err = { 0 };
+
+    *asked = (struct asked){ .question = *question };
+    asked->question.name = asked->name = text_copy(question->name);
+    asked->question.group = asked->group = text_copy(question->group);
+    asked->question.spec = NULL;
+    if (question->spec) {
+        char *text = job_spec_to_text(question->spec, NULL);
+
+        if (job_spec_from_canonical(text, &asked->spec, &err) == 0)
+            asked->question.spec = asked->spec;
+        else
+            asked->answer = (struct view_answer){ .code = -EINVAL, .err = err };
+        mem_free(text);
+    }
+}
+
+void asked_fini(struct asked *asked)
+{
+    arena_fini(&asked->answer.arena);
+    berth_decisions_free(&asked->decisions);
+    job_spec_freep(&asked->spec);
+    mem_free(asked->name);
+    mem_free(asked->group);
+}
+
+/* The task that is asked about: the one that is named, or the first that waits. */
+static int find_task(struct asked *asked, const struct feed *feed)
+{
+    const struct view_question *question = &asked->question;
+    struct view_answer *answer = &asked->answer;
+    const struct berth_job *job = feed_job(feed, question->job);
+    struct berth_task_ref task = { 0 };
+
+    if (!job)
+        return err_set(&answer->err, -ENOENT, "j-%" PRIu64 " is not live", question->job);
+    if (question->group)
+        task = (struct berth_task_ref){ .job = job->id,
+                                        .group = question->group,
+                                        .index = question->index };
+    else if (!feed_first_waiting(feed, question->job, &task))
+        return err_set(&answer->err, -ENOENT, "nothing of j-%" PRIu64 " waits", question->job);
+    /* The job may end before the answer is read. */
+    answer->task = task;
+    answer->task.job = arena_text(&answer->arena, task.job);
+    answer->task.group = arena_text(&answer->arena, task.group);
+    return 0;
+}
+
+static int explain(struct asked *asked, struct berth_engine *engine, const struct feed *feed,
+                   const struct berth_cycle_in *in)
+{
+    const struct view_question *question = &asked->question;
+    struct view_answer *answer = &asked->answer;
+    struct berth_search search = { .most = question->n_changes };
+    int r = find_task(asked, feed);
+
+    if (r == 0)
+        r = berth_engine_explain(engine, in, &answer->task, &answer->arena, &answer->explanation,
+                                 &answer->err);
+    if (r == 0 && question->name)
+        r = berth_engine_checks(engine, in, &answer->task, question->name, &answer->arena,
+                                &answer->checks, &answer->n_checks, &answer->err);
+    if (r < 0 || !question->n_changes || answer->explanation.state == WAIT_NONE)
+        return r;
+    r = berth_engine_changes(engine, in, &answer->task, &search, &answer->arena, &answer->changes,
+                             &answer->err);
+    if (r == 0)
+        r = berth_engine_start(engine, in, &answer->task, 0, &answer->arena, &answer->start,
+                               &answer->err);
+    return r;
+}
+
+/* Whether a decision is about the supposed job. */
+static bool is_of_plan(const char *job)
+{
+    return job && strcmp(job, plan_id) == 0;
+}
+
+static void keep_plan(struct asked *asked)
+{
+    const struct berth_decisions *decisions = &asked->decisions;
+    struct view_answer *answer = &asked->answer;
+    struct berth_group *groups =
+        ARENA_NEW0_N(&answer->arena, struct berth_group, decisions->n_groups + 1);
+    struct berth_verdict *verdicts =
+        ARENA_NEW0_N(&answer->arena, struct berth_verdict, decisions->n_verdicts + 1);
+
+    for (size_t i = 0; i < decisions->n_groups; i++)
+        if (is_of_plan(decisions->groups[i].job))
+            groups[answer->n_groups++] = decisions->groups[i];
+    for (size_t i = 0; i < decisions->n_verdicts; i++)
+        if (is_of_plan(decisions->verdicts[i].job))
+            verdicts[answer->n_verdicts++] = decisions->verdicts[i];
+    answer->groups = groups;
+    answer->verdicts = verdicts;
+}
+
+static int plan(struct asked *asked, struct berth_engine *engine, const struct feed *feed,
+                const struct berth_cycle_in *in)
+{
+    struct view_answer *answer = &asked->answer;
+    struct berth_job job;
+    struct berth_delta delta = { .kind = BERTH_JOB, .job = &job };
+    int r;
+
+    if (!asked->spec)
+        return answer->code ? answer->code : err_set(&answer->err, -EINVAL, "a plan of no job");
+    feed_job_from_spec(feed, asked->spec, plan_id, &answer->arena, &job);
+    job.seq = UINT64_MAX; /* the last in line */
+    job.version = 1;
+    job.created_at_ms = in->now_ms;
+    if (asked->spec->deadline_ms)
+        job.deadline_at_ms = in->now_ms + asked->spec->deadline_ms;
+    r = berth_engine_suppose(engine, &delta, 1, &answer->err);
+    if (r < 0)
+        return r;
+    r = berth_engine_cycle(engine, in, &asked->decisions, &answer->err);
+    berth_engine_forget(engine);
+    if (r < 0)
+        return r;
+    keep_plan(asked);
+    return 0;
+}
+
+void asked_answer(struct asked *asked, struct berth_engine *engine, const struct feed *feed,
+                  const struct berth_cycle_in *in)
+{
+    struct view_answer *answer = &asked->answer;
+    int r = 0;
+
+    answer->revision = in->revision;
+    switch (asked->question.kind) {
+    case VIEW_EXPLAIN:
+        r = explain(asked, engine, feed, in);
+        break;
+    case VIEW_PLAN:
+        r = plan(asked, engine, feed, in);
+        break;
+    case VIEW_QUEUE:
+        r = berth_engine_queue(engine, in, asked->question.name, &answer->arena, &answer->queue,
+                               &answer->err);
+        break;
+    case VIEW_NODE:
+        r = berth_engine_node(engine, asked->question.name, &answer->arena, &answer->node,
+                              &answer->err);
+        break;
+    }
+    answer->code = r;
+}
