@@ -75,7 +75,8 @@ TEST(a_newer_schema_is_refused_with_both_numbers)
 /* What the first schema lacked. */
 static const char to_first_schema[] =
     "DROP TABLE reservation; DROP TABLE reservation_part; DROP TABLE machine_order;"
-    "ALTER TABLE attempt DROP COLUMN evictedFor; ALTER TABLE node DROP COLUMN identity;"
+    "ALTER TABLE attempt DROP COLUMN evictedFor; ALTER TABLE job DROP COLUMN degradedAt;"
+    " ALTER TABLE node DROP COLUMN identity;"
     "ALTER TABLE node DROP COLUMN setLabels; PRAGMA user_version = 1";
 
 TEST(an_older_schema_is_brought_forward_with_all_that_is_in_it)
