@@ -408,7 +408,8 @@ static bool preemptive(struct session *s, struct plugin_use *use, const struct q
 {
     const struct account *a = account_of(use, queue);
 
-    (void)s;
+    if (s->policy->reclaim == RECLAIM_BY_PLUGINS)
+        return true; /* it is left to the others */
     return a && res_over(a->allocated, task_asks(task), a->fair) == NOWHERE;
 }
 
@@ -420,6 +421,8 @@ static enum vote reclaimable(struct session *s, struct plugin_use *use, const st
     struct share_state *state = use->state;
     wide **left = ARENA_NEW0_N(s->lists, wide *, state->n + 1);
 
+    if (s->policy->reclaim == RECLAIM_BY_PLUGINS)
+        return VOTE_ABSTAIN;
     for (size_t i = 0; i < from->n; i++) {
         const struct queue *queue = from->at[i]->group->job->queue;
         const struct account *a = account_of(use, queue);
@@ -473,7 +476,7 @@ static enum vote evictable(struct session *s, struct plugin_use *use, const stru
     wide **left = ARENA_NEW0_N(s->lists, wide *, state->n + 1);
     bool over = false;
 
-    if (!taking->reclaim)
+    if (!taking->reclaim || s->policy->reclaim == RECLAIM_BY_PLUGINS)
         return VOTE_ABSTAIN;
     for (size_t i = 0; i < from->n; i++) {
         const struct queue *queue = from->at[i]->group->job->queue;
