@@ -39,6 +39,12 @@ static void judge_kind(struct trial *t, struct op *op)
     case OP_RELEASE:
         judge_release(t, &op->release);
         break;
+    case OP_ORDER:
+        judge_order(t, &op->order);
+        break;
+    case OP_ORDER_STATE:
+        judge_order_state(t, &op->order_state);
+        break;
     case OP_FAIL:
         judge_fail(t, &op->fail);
         break;
@@ -131,6 +137,8 @@ static const char *asker(const struct op *op)
     case OP_BIND:
     case OP_EVICT:
     case OP_RELEASE:
+    case OP_ORDER:
+    case OP_ORDER_STATE:
     case OP_FAIL:
     case OP_ADMIT:
     case OP_MEMO:
@@ -213,6 +221,8 @@ struct wants judge_wants(const struct changes *changes, const struct op *op)
     case OP_BIND:
     case OP_EVICT:
     case OP_RELEASE:
+    case OP_ORDER:
+    case OP_ORDER_STATE:
     case OP_FAIL:
     case OP_ADMIT:
     case OP_MEMO:

@@ -395,6 +395,20 @@ static void put_part(struct trial *t, struct row_part *row)
     changes_put(t->changes, ROW_PART, row, "room.held");
 }
 
+void held_put_part(struct trial *t, const struct mirror_job *job, uint64_t reservation,
+                   const struct op_room *room, const char *waits)
+{
+    struct row_part *row = row_new(ROW_PART);
+
+    row->job = job->row->id;
+    row->grp = room->group;
+    row->idx = room->index;
+    row->reservation = reservation;
+    row_set(&row->node, room->node);
+    row_set(&row->waits, waits);
+    put_part(t, row);
+}
+
 static enum wait_code hold_room(struct trial *t, const struct op_evict *op, struct mirror_job *job,
                                 const struct op_room *room)
 {
@@ -403,7 +417,6 @@ static enum wait_code hold_room(struct trial *t, const struct op_evict *op, stru
     enum wait_code code = node_refuses(t, node, room->facts);
     struct comers comers = { 0 };
     CLEANUP(str_fini) struct str waits = { 0 };
-    struct row_part *row;
 
     if (!task || task->state != TASK_PENDING || mirror_part(job, room->group, room->index))
         return WAIT_CAPACITY_CHANGED;
@@ -417,14 +430,7 @@ static enum wait_code hold_room(struct trial *t, const struct op_evict *op, stru
     if (comers.list.n)
         attempt_keys_write(comers.list.at, comers.list.n, &waits);
     VEC_FINI(&comers.list);
-    row = row_new(ROW_PART);
-    row->job = op->job;
-    row->grp = room->group;
-    row->idx = room->index;
-    row->reservation = op->reservation;
-    row_set(&row->node, room->node);
-    row_set(&row->waits, str_text(&waits));
-    put_part(t, row);
+    held_put_part(t, job, op->reservation, room, str_text(&waits));
     return WAIT_NONE;
 }
 
@@ -474,23 +480,56 @@ static void write_victims(const struct trial *t, const struct op_evict *op, stru
     str_add_char(out, ']');
 }
 
-static void open_reservation(struct trial *t, const struct op_evict *op, struct mirror_job *job)
+void held_open(struct trial *t, const struct mirror_job *job, const struct held_open *how)
 {
     struct row_reservation *row = row_new(ROW_RESERVATION);
+
+    row->job = how->job;
+    row->id = how->id;
+    row->purpose = how->purpose;
+    row_set(&row->reason, how->reason);
+    row_set(&row->decision, how->decision);
+    row->version = how->version;
+    row_set(&row->victims, how->victims);
+    row->ttl_ms = how->ttl_ms;
+    row->until = end_of_room(t, job, how->ttl_ms);
+    row->made_at = t->now;
+    put_reservation(t, row, "reservation.opened");
+}
+
+static void open_reservation(struct trial *t, const struct op_evict *op,
+                             const struct mirror_job *job)
+{
     CLEANUP(str_fini) struct str victims = { 0 };
 
     write_victims(t, op, &victims);
-    row->job = op->job;
-    row->id = op->reservation;
-    row->purpose = PURPOSE_EVICTION;
-    row_set(&row->reason, op->reason);
-    row_set(&row->decision, op->decision);
-    row->version = op->version;
-    row_set(&row->victims, str_text(&victims));
-    row->ttl_ms = op->ttl_ms;
-    row->until = end_of_room(t, job, op->ttl_ms);
-    row->made_at = t->now;
-    put_reservation(t, row, "reservation.opened");
+    held_open(t, job,
+              &(struct held_open){ .job = op->job,
+                                   .version = op->version,
+                                   .id = op->reservation,
+                                   .purpose = PURPOSE_EVICTION,
+                                   .reason = op->reason,
+                                   .decision = op->decision,
+                                   .victims = str_text(&victims),
+                                   .ttl_ms = op->ttl_ms });
+}
+
+void held_came(struct trial *t, struct mirror_node *node)
+{
+    size_t n;
+    CLEANUP(freep) struct mirror_part **parts = mirror_node_parts(node, &n);
+    uint64_t last = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct mirror_job *job = mirror_job(t->mirror, parts[i]->row->job);
+        struct row_reservation *row;
+        if (job->row->id == last || !job->reservation)
+            continue;
+        last = job->row->id;
+        row = row_copy(ROW_RESERVATION, job->reservation);
+        row->until = end_of_room(t, job, row->ttl_ms);
+        put_reservation(t, row, "reservation.ready");
+    }
 }
 
 static size_t hold_all(struct trial *t, struct op_evict *op, struct mirror_job *job)

@@ -88,6 +88,7 @@ void job_review(struct trial *t, struct mirror_job *job)
     row = row_copy(ROW_JOB, job->row);
     row->state = state;
     row->is_degraded = is_degraded;
+    row->degraded_at = !is_degraded ? 0 : row->degraded_at ? row->degraded_at : t->now;
     put_job(t, job, row);
 }
 
@@ -139,6 +140,7 @@ void job_stop(struct trial *t, struct mirror_job *job, const struct job_end *how
     if (how->reason && *how->reason)
         row_set(&row->reason, how->reason);
     row->is_degraded = 0;
+    row->degraded_at = 0;
     row->version++;
     row->state = job->counts[TASK_LIVE] ? JOB_STOPPING : over_state(job, row);
     put_job(t, job, row);

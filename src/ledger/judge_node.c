@@ -38,7 +38,7 @@ void node_review(struct trial *t, struct mirror_node *node)
 
 /* ---- register ---- */
 
-static bool are_offers_valid(const char *text)
+bool are_offers_valid(const char *text)
 {
     json_t *offers = json_loads(text, JSON_REJECT_DUPLICATES, NULL), *value;
     bool is_valid = json_is_object(offers);
@@ -271,17 +271,18 @@ void judge_register(struct trial *t, struct op_register *op)
     op->is_other_life = is_other_life(t, op);
     row = node ? row_copy(ROW_NODE, node->row) : row_new(ROW_NODE);
     row_set(&row->name, op->node);
+    if (!node || node->row->state == NODE_COMING)
+        row->generation = past_generation(t);
     if (node) {
         /* Of another agent nothing is assumed, as of another boot. */
         is_same_boot = strcmp(row->boot_id, op->boot_id) == 0 && is_same_agent(row, op);
     } else {
         row->seq = t->changes->revision + 1;
-        row->generation = past_generation(t);
     }
     fill_node(t, op, row);
     if (!node || are_facts_new(node->row, row))
         row->facts++;
-    is_other = node && is_other_kind(node->row, row);
+    is_other = node && node->row->state != NODE_COMING && is_other_kind(node->row, row);
     op->generation = row->generation;
     put_node(t, row, "node.registered");
     put_beat(t, op->node, op->generation, 0);
@@ -291,6 +292,7 @@ void judge_register(struct trial *t, struct op_register *op)
         held_end_node(t, node, RELEASE_NODE_CHANGED);
     else
         held_end_unfit(t, mirror_node(t->mirror, op->node));
+    order_came(t, op->node);
 }
 
 /* ---- later ---- */

@@ -32,6 +32,8 @@ void judge_retain(struct trial *t, struct op_retain *op);
 void judge_bind(struct trial *t, struct op_bind *op);
 void judge_evict(struct trial *t, struct op_evict *op);
 void judge_release(struct trial *t, struct op_release *op);
+void judge_order(struct trial *t, struct op_order *op);
+void judge_order_state(struct trial *t, struct op_order_state *op);
 void judge_ack(struct trial *t, struct op_ack *op);
 void judge_report(struct trial *t, struct op_report *op);
 void judge_register(struct trial *t, struct op_register *op);
@@ -132,6 +134,24 @@ void held_end_node(struct trial *t, struct mirror_node *node, enum release why);
 void held_end_unfit(struct trial *t, struct mirror_node *node);
 /** After an attempt ended on the node: rooms that waited for it may be free by now. */
 void held_review(struct trial *t, struct mirror_node *node, const struct row_attempt *ended);
+/** The machine that was ordered came: what is held on it may be used from now on. */
+void held_came(struct trial *t, struct mirror_node *node);
+/* What a reservation is made of. */
+struct held_open {
+    uint64_t job, version, id;
+    enum purpose purpose;
+    const char *reason, *decision, *victims; /* victims: JSON, "" none */
+    int64_t ttl_ms;
+};
+/** Opens it, once its parts are there. */
+void held_open(struct trial *t, const struct mirror_job *job, const struct held_open *how);
+/** Holds what a task asks on a node, waiting for attempts (their keys as rows have them, "" none). */
+void held_put_part(struct trial *t, const struct mirror_job *job, uint64_t reservation,
+                   const struct op_room *room, const char *waits);
+/** An order's machine came, if the node was one that was to come. */
+void order_came(struct trial *t, const char *key);
+/** Whether a text is an object of amounts, as nodes offer them. */
+bool are_offers_valid(const char *text);
 /** Lets go the rooms that are taken; false and refused if one is not open. */
 bool held_take(struct trial *t, const struct op_take *takes, size_t n, uint64_t taker);
 

@@ -93,8 +93,10 @@ enum op_kind {
     OP_BIND,    /* a group: all of its parts or none */
     OP_EVICT,   /* a group: attempts are ended and the room is held for whom it is; all or none */
     OP_RELEASE, /* held room is let go */
-    OP_FAIL,    /* the engine gives a task or job up */
-    OP_ADMIT,   /* flag admitted, set or taken back */
+    OP_ORDER,   /* a machine is asked for, with room on it */
+    OP_ORDER_STATE, /* its provider says what became of that */
+    OP_FAIL,        /* the engine gives a task or job up */
+    OP_ADMIT,       /* flag admitted, set or taken back */
     OP_MEMO,
     OP_ACK,    /* an agent asks to start an attempt */
     OP_REPORT, /* an agent says what became of an attempt */
@@ -202,6 +204,25 @@ struct op_evict {
     int64_t ttl_ms; /* how long the room is held once it is free; 0 for ever */
     uint64_t fence;
     uint64_t reservation; /* out: the id of what was made; 0 none */
+};
+
+struct op_order {
+    char *key;             /* also the name of the node that is to come */
+    char *pool, *shape;    /* shape: JSON object of amounts, as a node's offers */
+    uint64_t job, version; /* for whom, with rooms; 0: for nobody yet */
+    struct op_room *rooms; /* on that node; their facts are not looked at */
+    size_t n_rooms;
+    char *decision;
+    int64_t ttl_ms; /* how long the room is held; 0 for ever */
+    uint64_t fence;
+    uint64_t reservation; /* out: the id of what was made; 0 none */
+};
+
+struct op_order_state {
+    char *key;
+    enum order_state state;
+    char *provider, *reason; /* NULL: as they are */
+    uint64_t fence;
 };
 
 struct op_release {
@@ -351,6 +372,8 @@ struct op {
         struct op_bind bind;
         struct op_evict evict;
         struct op_release release;
+        struct op_order order;
+        struct op_order_state order_state;
         struct op_fail fail;
         struct op_admit admit;
         struct op_memo memo;

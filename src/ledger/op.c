@@ -54,6 +54,14 @@ static void free_evict(struct op_evict *op)
     FREE_ALL(op->reason, op->decision);
 }
 
+static void free_order(struct op_order *op)
+{
+    for (size_t i = 0; i < op->n_rooms; i++)
+        mem_free(op->rooms[i].node);
+    mem_free(op->rooms);
+    FREE_ALL(op->key, op->pool, op->shape, op->decision);
+}
+
 static void free_register(struct op_register *op)
 {
     FREE_ALL(op->node, op->boot_id, op->address, op->incarnation, op->offers, op->labels,
@@ -78,6 +86,12 @@ static void free_parts(struct op *op)
         break;
     case OP_EVICT:
         free_evict(&op->evict);
+        break;
+    case OP_ORDER:
+        free_order(&op->order);
+        break;
+    case OP_ORDER_STATE:
+        FREE_ALL(op->order_state.key, op->order_state.provider, op->order_state.reason);
         break;
     case OP_FAIL:
         mem_free(op->fail.reason);

@@ -94,6 +94,7 @@ struct row_job {
     int64_t n_tasks, n_pending, n_live, n_running, n_succeeded, n_failed, n_cancelled;
     int64_t code; /* the largest shell code of its tasks; meaningful once over */
     int64_t submitted_at, started_at, ended_at; /* wall ms; 0 not yet */
+    int64_t degraded_at;                        /* wall ms: since when it has been; 0 it is not */
     uint64_t rev;
 };
 

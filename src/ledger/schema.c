@@ -116,6 +116,7 @@ static const struct column job[] = {
     INT(row_job, submitted_at, "submittedAt"),
     INT(row_job, started_at, "startedAt"),
     INT(row_job, ended_at, "endedAt"),
+    INT(row_job, degraded_at, "degradedAt"),
     INT(row_job, rev, "rev"),
 };
 

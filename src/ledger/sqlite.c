@@ -27,6 +27,8 @@
 enum {
     APPLICATION_ID = 0x42455254, /* says in the file's head whose it is */
     CHECKPOINT_PAGES = 4000,     /* of 4 KiB in the log, then they are moved into the file */
+    LOG_MOST_PAGES = 64000,      /* so long a log waits for its readers, to begin anew */
+    READERS_WAIT_MS = 200,
     BUSY_MS = 5000
 };
 
@@ -37,7 +39,8 @@ struct sqlite {
     int lock;  /* the locked file, -1 for a reader */
     dev_t dev; /* of the file when it was opened */
     ino_t ino;
-    int log_pages;
+    int log_pages, log_pages_before; /* after the last commit, and the one before */
+    int next_checkpoint;             /* at so many pages */
     sqlite3_stmt *put[ROW_KIND_COUNT], *get[ROW_KIND_COUNT], *del[ROW_KIND_COUNT];
     sqlite3_stmt *revision;
     struct map finds; /* by its text: sqlite3_stmt, which keeps it */
@@ -317,6 +320,7 @@ static struct sqlite *new_store(const char *path)
     struct sqlite *s = NEW0(struct sqlite);
 
     s->store.driver = &store_sqlite;
+    s->next_checkpoint = CHECKPOINT_PAGES;
     s->path = text_copy(path);
     s->lock = -1;
     return s;
@@ -457,13 +461,27 @@ static int sqlite_begin(struct store *store, uint64_t *revision, struct err *err
     return r;
 }
 
-/* Moves the log into the file when it has grown; that this can fail now loses nothing. */
+/*
+ * Moves the log into the file when it has grown; that this can fail now loses nothing. It begins
+ * anew by itself when all was moved and nobody reads of it. While somebody does it grows, and is
+ * moved again after as many pages more, not with each commit. One that has grown long waits for
+ * its readers a little, so that looks that follow each other cannot keep it from an end.
+ */
 static void checkpoint(struct sqlite *s)
 {
-    if (s->log_pages < CHECKPOINT_PAGES)
+    bool is_long = s->log_pages >= LOG_MOST_PAGES;
+
+    if (s->log_pages <= s->log_pages_before) /* each commit adds some */
+        s->next_checkpoint = CHECKPOINT_PAGES;
+    s->log_pages_before = s->log_pages;
+    if (s->log_pages < s->next_checkpoint)
         return;
-    sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
-    s->log_pages = 0;
+    if (is_long)
+        sqlite3_busy_timeout(s->db, READERS_WAIT_MS);
+    sqlite3_wal_checkpoint_v2(
+        s->db, NULL, is_long ? SQLITE_CHECKPOINT_RESTART : SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+    sqlite3_busy_timeout(s->db, BUSY_MS);
+    s->next_checkpoint = s->log_pages + CHECKPOINT_PAGES;
 }
 
 static int sqlite_commit(struct store *store, struct err *err)

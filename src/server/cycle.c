@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "base/mailbox.h"
+#include "base/quantity.h"
 #include "server/cycle_ops.h"
 #include "server/cycle_verdicts.h"
 #include "server/feed_engine.h"
@@ -61,6 +62,7 @@ struct cycle {
     int64_t last_begin_ms;
     bool has_begun;
     int64_t wake_at_ms; /* wall */
+    int64_t gang_timeout_ms;
     bool is_left_out_said;
 
     /* shared; the lock is held for a few instructions */
@@ -308,6 +310,7 @@ static void send_ops(struct cycle *cycle, const struct berth_decisions *decision
     struct cycle_ops ops = { 0 };
 
     cycle_ops_release_overdue(&in, &ops);
+    cycle_ops_stop_short(&in, cycle->gang_timeout_ms, &ops);
     cycle_ops_fail_overdue(&in, cycle->verdicts, &ops);
     cycle_ops_make(&in, decisions, &ops);
     if (ops.n_left_out && !cycle->is_left_out_said) {
@@ -351,6 +354,8 @@ static void decide(struct cycle *cycle)
     cycle->wake_at_ms = decisions.wake_at_ms;
     if (feed_next_deadline(cycle->feed) < cycle->wake_at_ms)
         cycle->wake_at_ms = feed_next_deadline(cycle->feed);
+    if (feed_next_short(cycle->feed, cycle->gang_timeout_ms) < cycle->wake_at_ms)
+        cycle->wake_at_ms = feed_next_short(cycle->feed, cycle->gang_timeout_ms);
     if (feed_next_release(cycle->feed) < cycle->wake_at_ms)
         cycle->wake_at_ms = feed_next_release(cycle->feed);
     cycle->is_dirty = decisions.limited;
@@ -403,6 +408,24 @@ static void *run(void *arg)
     return NULL;
 }
 
+/* How long a gang may run short: as the configuration says, or its profile. */
+static int64_t gang_timeout(const struct berth_config *config)
+{
+    const char *name = config && config->profile ? config->profile : "berth";
+    const struct berth_config *profile = berth_profile_find(name);
+    const struct berth_value *said = NULL;
+    struct err ignored = { 0 };
+    int64_t ms;
+
+    if (config && config->policy)
+        said = berth_value_get(config->policy, "gangTimeout");
+    if (!said && profile && profile->policy)
+        said = berth_value_get(profile->policy, "gangTimeout");
+    if (!said || said->kind != BERTH_VALUE_TEXT || duration_parse(said->text, &ms, &ignored) < 0)
+        return BERTH_NEVER; /* "never"; what is neither was refused */
+    return ms;
+}
+
 int cycle_open(const struct cycle_options *options, struct cycle **out, struct err *err)
 {
     struct cycle *cycle = NEW0(struct cycle);
@@ -417,6 +440,7 @@ int cycle_open(const struct cycle_options *options, struct cycle **out, struct e
         cycle->options.pace_ms = PACE_MS;
     cycle->pace_ms = cycle->options.pace_ms;
     cycle->wake_at_ms = BERTH_NEVER;
+    cycle->gang_timeout_ms = gang_timeout(options->from.config);
     mailbox_init(&cycle->box);
     pthread_mutex_init(&cycle->lock, NULL);
     cycle->feed = feed_new();

@@ -257,6 +257,25 @@ void cycle_ops_release_overdue(const struct cycle_ops_in *in, struct cycle_ops *
         release(in, &over[i], RELEASE_TIMED_OUT, out);
 }
 
+void cycle_ops_stop_short(const struct cycle_ops_in *in, int64_t timeout_ms, struct cycle_ops *out)
+{
+    uint64_t job = 0;
+
+    while ((job = feed_short(in->feed, in->now_ms, timeout_ms, job))) {
+        struct op_evict *evict = &add_op(in, OP_EVICT, out)->evict;
+        CLEANUP(freep)
+        struct feed_attempt *running = feed_running(in->feed, job, &evict->n_victims);
+
+        evict->fence = in->fence;
+        evict->reason = text_copy("its gang ran short for too long");
+        evict->decision = text_format("%" PRIu64 "/gangTimeout", in->revision);
+        evict->victims = NEW0_N(struct op_victim, evict->n_victims + 1);
+        for (size_t i = 0; i < evict->n_victims; i++)
+            evict->victims[i] =
+                (struct op_victim){ .attempt = running[i].key, .rev = running[i].rev };
+    }
+}
+
 void cycle_ops_make(const struct cycle_ops_in *in, const struct berth_decisions *decisions,
                     struct cycle_ops *out)
 {

@@ -30,6 +30,9 @@ void cycle_ops_fail_overdue(const struct cycle_ops_in *in, const struct verdicts
 /** Adds the ends of reservations whose time is over. */
 void cycle_ops_release_overdue(const struct cycle_ops_in *in, struct cycle_ops *out);
 
+/** Adds the end of all that runs of gangs that have run short for too long: they are pending again. */
+void cycle_ops_stop_short(const struct cycle_ops_in *in, int64_t timeout_ms, struct cycle_ops *out);
+
 /**
  * Makes the operations of a cycle, in its order.
  *

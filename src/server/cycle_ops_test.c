@@ -277,6 +277,53 @@ TEST(ops_release_what_nobody_came_for)
     stage_close(&stage);
 }
 
+TEST(ops_stop_a_gang_that_runs_short_for_too_long)
+{
+    char node[] = "n1";
+    struct row_job job = {
+        .id = 12, .version = 5, .state = JOB_RUNNING, .is_degraded = 1, .degraded_at = 2000
+    };
+    struct row_attempt attempt = { .job = 12,
+                                   .grp = 1,
+                                   .idx = 2,
+                                   .number = 4,
+                                   .node = node,
+                                   .rev = 55,
+                                   .state = ATTEMPT_RUNNING };
+    struct batch_event events[] = { { .kind = ROW_JOB, .row.job = &job },
+                                    { .kind = ROW_ATTEMPT, .row.attempt = &attempt } };
+    struct batch batch = { .events = events, .n_events = 2 };
+    struct feed_deltas deltas = { 0 };
+    struct cycle_ops_in in;
+    struct stage stage;
+
+    stage_open(&stage);
+    job.spec = text_copy("{}"); /* unreadable, and so the one that was read stands */
+    feed_batch(stage.feed, &batch, &stage.arena, &deltas);
+    in = ops_in(&stage);
+    CHECK_EQ(feed_next_short(stage.feed, 600000), 602000);
+    CHECK_EQ(feed_next_short(stage.feed, BERTH_NEVER), BERTH_NEVER);
+    in.now_ms = 601999;
+    cycle_ops_stop_short(&in, 600000, &stage.ops);
+    CHECK_EQ(stage.ops.n, 0);
+    in.now_ms = 602000;
+    cycle_ops_stop_short(&in, 600000, &stage.ops);
+    CHECK_EQ(stage.ops.n, 1);
+    CHECK_EQ(stage.ops.at[0]->evict.job, 0);
+    CHECK_EQ(stage.ops.at[0]->evict.n_victims, 1);
+    CHECK_EQ(stage.ops.at[0]->evict.victims[0].attempt.number, 4);
+    CHECK_EQ(stage.ops.at[0]->evict.victims[0].rev, 55);
+    /* While it stops it is asked nothing more. */
+    attempt.state = ATTEMPT_STOPPING;
+    feed_batch(stage.feed, &batch, &stage.arena, &deltas);
+    cycle_ops_stop_short(&in, 600000, &stage.ops);
+    CHECK_EQ(stage.ops.n, 1);
+    CHECK_EQ(feed_next_short(stage.feed, 600000), BERTH_NEVER);
+    free(job.spec);
+    VEC_FINI(&deltas);
+    stage_close(&stage);
+}
+
 TEST(ops_of_memos_come_back_as_they_were)
 {
     static const unsigned char bytes[] = { 0x00, 0x7f, 0xff };

@@ -5,41 +5,10 @@
 #include <jansson.h>
 #include <string.h>
 
-#include "base/heap.h"
 #include "base/log.h"
-#include "base/map.h"
 #include "base/name.h"
 #include "base/quantity.h"
-#include "server/feed_rooms.h"
-
-/* What the engine was told of one task. */
-struct fed_task {
-    uint32_t number; /* of its last attempt */
-    uint8_t state;   /* enum berth_task_state */
-    bool is_told;    /* a delta went out: its end must too */
-};
-
-/* A live job. */
-struct fed {
-    uint64_t id;
-    char *spec_text;       /* that `spec` was read from */
-    struct job_spec *spec; /* what the texts of `job` are borrowed from */
-    struct arena arena;    /* lists of `job` */
-    struct berth_job job;
-    uint32_t *first; /* of each group, the place of its first task */
-    struct fed_task *tasks;
-    struct heap_item due; /* in feed->dues while it must start by job.deadline_at_ms */
-    struct fed *next;     /* among those that wait for the next call to be freed */
-};
-
-struct feed {
-    struct map jobs;    /* number to struct fed */
-    struct heap dues;   /* by deadline */
-    struct map folders; /* that some node allows images from, each to itself */
-    bool has_new_folders;
-    struct fed *ended; /* deltas may still point into them */
-    struct feed_rooms rooms;
-};
+#include "server/feed_inside.h"
 
 static void fed_clear(struct fed *fed)
 {
@@ -94,6 +63,7 @@ static void forget_all(struct feed *feed)
         fed_free(entry->value);
     map_fini(&feed->jobs);
     feed->jobs = (struct map){ 0 };
+    VEC_FINI(&feed->degraded);
     feed_rooms_forget(&feed->rooms);
     MAP_EACH (entry, &feed->folders)
         mem_free(entry->value);
@@ -488,6 +458,18 @@ static bool take_spec(struct feed *feed, struct fed *fed, const struct row_job *
     return true;
 }
 
+static void set_degraded(struct feed *feed, struct fed *fed, int64_t since)
+{
+    bool was = fed->degraded_at != 0;
+
+    fed->degraded_at = since;
+    if (!was && since)
+        VEC_PUSH(&feed->degraded, fed->id);
+    for (size_t i = feed->degraded.n; was && !since && i-- > 0;)
+        if (feed->degraded.at[i] == fed->id)
+            VEC_SWAP_OUT(&feed->degraded, i);
+}
+
 /* Ends what the engine was told of a job's tasks, and the job. */
 static void end_job(struct feed *feed, struct fed *fed, struct arena *arena,
                     struct feed_deltas *deltas)
@@ -507,6 +489,7 @@ static void end_job(struct feed *feed, struct fed *fed, struct arena *arena,
     }
     if (fed->spec)
         add(deltas, BERTH_JOB, true, &fed->job);
+    set_degraded(feed, fed, 0);
     map_remove_int(&feed->jobs, fed->id);
     if (fed->due.place != HEAP_OUT)
         heap_remove(&feed->dues, &fed->due);
@@ -567,6 +550,7 @@ static void feed_job_row(struct feed *feed, const struct batch_event *event, str
         job->admitted_at_ms = before.admitted_at_ms;
     job->deadline_at_ms = fed->spec->deadline_ms ? row->submitted_at + fed->spec->deadline_ms : 0;
     set_due(feed, fed, row);
+    set_degraded(feed, fed, row->degraded_at);
     if (!is_new && before.version == job->version && before.priority == job->priority &&
         before.phase == job->phase && before.withheld == job->withheld &&
         before.stopping == job->stopping && before.admitted_at_ms == job->admitted_at_ms)
@@ -653,6 +637,7 @@ static void feed_attempt(struct feed *feed, const struct batch_event *event, str
     task->tries = (uint32_t)row->tries;
     task->evictions = (uint32_t)row->evictions;
     told->number = task->attempt;
+    told->rev = row->rev;
     told->state = (uint8_t)task->state;
     told->is_told = true;
     add(deltas, BERTH_TASK, false, task);
@@ -740,87 +725,4 @@ void feed_batch(struct feed *feed, const struct batch *batch, struct arena *aren
     if (feed->has_new_folders)
         tell_folders(feed, arena, deltas);
     feed_rooms_tell(&feed->rooms, feed, arena, deltas);
-}
-
-/* ---- questions ---- */
-
-int64_t feed_group_index(const struct feed *feed, uint64_t job, const char *group)
-{
-    const struct fed *fed = map_get_int(&feed->jobs, job);
-
-    for (size_t i = 0; fed && fed->spec && i < fed->spec->n_groups; i++)
-        if (strcmp(fed->spec->groups[i].name, group) == 0)
-            return (int64_t)i;
-    return -1;
-}
-
-bool feed_first_waiting(const struct feed *feed, uint64_t job, struct berth_task_ref *out)
-{
-    const struct fed *fed = map_get_int(&feed->jobs, job);
-
-    for (size_t g = 0; fed && fed->spec && g < fed->spec->n_groups; g++) {
-        for (uint32_t i = fed->first[g]; i < fed->first[g + 1]; i++) {
-            if (fed->tasks[i].state != BERTH_TASK_PENDING)
-                continue;
-            *out = (struct berth_task_ref){ .job = fed->job.id,
-                                            .group = fed->job.groups[g].name,
-                                            .index = i - fed->first[g] };
-            return true;
-        }
-    }
-    return false;
-}
-
-int64_t feed_next_deadline(const struct feed *feed)
-{
-    const struct heap_item *top = heap_top(&feed->dues);
-
-    return top ? CONTAINER(top, struct fed, due)->job.deadline_at_ms : BERTH_NEVER;
-}
-
-size_t feed_overdue(const struct feed *feed, int64_t now_ms, struct feed_due *out, size_t most)
-{
-    size_t n = 0;
-
-    if (feed_next_deadline(feed) > now_ms)
-        return 0;
-    for (size_t i = 0; i < feed->dues.n && n < most; i++) {
-        const struct fed *fed = CONTAINER(feed->dues.items[i], struct fed, due);
-
-        if (fed->job.deadline_at_ms <= now_ms)
-            out[n++] = (struct feed_due){ fed->id, fed->job.version };
-    }
-    return n;
-}
-
-bool feed_reservation(const struct feed *feed, uint64_t job, struct feed_reservation *out)
-{
-    return feed_rooms_find(&feed->rooms, job, out);
-}
-
-int64_t feed_next_release(const struct feed *feed)
-{
-    return feed_rooms_next_end(&feed->rooms);
-}
-
-size_t feed_to_release(const struct feed *feed, int64_t now_ms, struct feed_reservation *out,
-                       size_t most)
-{
-    return feed_rooms_over(&feed->rooms, now_ms, out, most);
-}
-
-const struct berth_job *feed_job(const struct feed *feed, uint64_t job)
-{
-    const struct fed *fed = map_get_int(&feed->jobs, job);
-
-    return fed && fed->spec ? &fed->job : NULL;
-}
-
-uint64_t feed_job_number(const char *id)
-{
-    int64_t number = 0;
-
-    if (!id || !text_begins(id, "j-") || text_to_int(id + 2, 1, INT64_MAX, &number) < 0)
-        return 0;
-    return (uint64_t)number;
 }

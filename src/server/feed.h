@@ -60,6 +60,18 @@ struct feed_due {
 int64_t feed_next_deadline(const struct feed *feed);
 /** Those that should have started by now, at most so many; how many there are in out. */
 size_t feed_overdue(const struct feed *feed, int64_t now_ms, struct feed_due *out, size_t most);
+/* A live attempt of a job, as it was last seen. */
+struct feed_attempt {
+    struct attempt_key key;
+    uint64_t rev;
+};
+/** When the first of the gangs that run short has done so for that long; BERTH_NEVER if none does. */
+int64_t feed_next_short(const struct feed *feed, int64_t timeout_ms);
+/** One that has, by now, and is not being stopped; 0 if there is none. @after  those with a larger id */
+uint64_t feed_short(const struct feed *feed, int64_t now_ms, int64_t timeout_ms, uint64_t after);
+/** Its live attempts that are not being stopped; yours to mem_free. */
+struct feed_attempt *feed_running(const struct feed *feed, uint64_t job, size_t *n);
+
 /* Room that is held for a job. */
 struct feed_reservation {
     uint64_t job, id, rev;

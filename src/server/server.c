@@ -121,7 +121,9 @@ static int usual_actions(struct server *server, const char *profile, struct err 
     const struct berth_config *usual = berth_profile_find(profile ? profile : "berth");
     size_t n = 0;
 
-    for (size_t i = 0; usual && i < usual->actions.n && n < COUNT_OF(server->actions); i++)
+    if (!usual)
+        return 0; /* the engine says what it does not know */
+    for (size_t i = 0; i < usual->actions.n && n < COUNT_OF(server->actions); i++)
         if (is_carried(usual->actions.at[i]))
             server->actions[n++] = usual->actions.at[i];
     server->engine.has_actions = true;

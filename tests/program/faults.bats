@@ -34,6 +34,18 @@ teardown() {
     "$BERTH" logs "$a" | grep -q after
 }
 
+@test "a time limit holds through kill -9 of server and agent" {
+    start_dev
+    job=$("$BERTH" submit -o id --time 4s --retries 0 --image "$(rootdir)" -- sh -c 'while :; do sleep 0.1; done')
+    until_true 20 job_is "$job" running
+    began=$SECONDS
+    kill_dev
+    start_dev
+    until_true 30 job_is "$job" failed
+    echo "$((SECONDS - began)) s"
+    [ "$(curl_api GET "/v1/jobs/$job/attempts" | head -n -1 | jq -r '[.items[].cause] | join(" ")')" = LIMIT_REACHED ]
+}
+
 @test "run goes on through a server that is killed and comes back" {
     LISTEN=127.0.0.1:$((20000 + RANDOM % 10000)) start_dev
     listen=${BERTH_ADDR#http://}
