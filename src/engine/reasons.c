@@ -365,6 +365,22 @@ static const struct berth_reason *group_reason(struct session *s, const struct g
                                   : kind_reason(s, group->kind);
 }
 
+/* Tasks that found room and are not bound wait for what others of their gang were promised. */
+static void add_held(struct session *s, struct verdicts *v, const char *id,
+                     const struct group *group)
+{
+    const struct job *job = group->job;
+    const uint32_t *held = seat_of(s, group->job)->held;
+    struct why why = { .code = WAIT_GANG_INCOMPLETE, .dim = NOWHERE };
+
+    for (size_t i = 0; i < job->n_tasks && held; i++)
+        if (job->tasks[i].state == BERTH_TASK_PIPELINED)
+            why.code = is_on_machine(&job->tasks[i]) ? WAIT_WAITING_FOR_MACHINE
+                                                     : WAIT_WAITING_FOR_EVICTION;
+    if (held)
+        add(s, v, id, group->spec->name, held[group->at], why_reason(s, &why, 0));
+}
+
 static void group_verdicts(struct session *s, struct verdicts *v, const char *id,
                            const struct group *group)
 {
@@ -389,6 +405,7 @@ static void group_verdicts(struct session *s, struct verdicts *v, const char *id
     }
     if (n_pending > n_back)
         add(s, v, id, group->spec->name, n_pending - n_back, group_reason(s, group));
+    add_held(s, v, id, group);
 }
 
 /* A job that asked for a deadline and did not start by then fails for what it waited for. */
@@ -416,9 +433,11 @@ static void mind_aging(struct session *s, const struct job *job)
 static void job_verdicts(struct session *s, struct verdicts *v, struct job *job)
 {
     uint32_t n = job->n[BERTH_TASK_PENDING] + job->n[BERTH_TASK_PIPELINED];
+    struct seat *seat = job->seated == s->number ? job->seat : NULL;
     const char *id;
-    struct seat *seat;
 
+    for (size_t i = 0; seat && seat->held && i < job->n_groups; i++)
+        n += seat->held[i];
     if (!n || job->kept->stopping)
         return;
     id = arena_text(s->out, job->id);
@@ -453,6 +472,15 @@ static void job_answers(struct session *s, struct verdicts *v, struct job *job)
         mind_deadline(s, job, v->list.at[before].reason);
 }
 
+/* Of a task that was told of: whether it was this session that promised it room. */
+static bool was_promised(const struct session *s, const struct task *task)
+{
+    for (size_t i = s->log.n; i-- > 0;)
+        if (s->log.at[i].task == task)
+            return true;
+    return false;
+}
+
 static void list_promised(struct session *s, struct berth_decisions *out)
 {
     VEC_OF(struct berth_part) parts = { 0 };
@@ -462,7 +490,8 @@ static void list_promised(struct session *s, struct berth_decisions *out)
             continue;
         for (size_t i = 0; i < job->n_tasks; i++) {
             const struct task *task = &job->tasks[i];
-            if (task->state != BERTH_TASK_PIPELINED || task->is_told || is_on_machine(task))
+            if (task->state != BERTH_TASK_PIPELINED || is_on_machine(task) ||
+                (task->is_told && !was_promised(s, task)))
                 continue;
             struct berth_part *part = VEC_ADD(&parts);
             part->kind = BERTH_PART_RESERVE;
@@ -478,9 +507,26 @@ static void list_promised(struct session *s, struct berth_decisions *out)
     VEC_FINI(&parts);
 }
 
+/* What was given a place and never committed is taken back with the session: it waits. */
+static void note_held(struct session *s)
+{
+    VEC_EACH (op, &s->log) {
+        struct job *job = op->task->group->job;
+        struct seat *seat;
+        if (op->kind != OP_ALLOCATE || op->is_sealed || op->task->state != BERTH_TASK_ALLOCATED)
+            continue;
+        seat = seat_of(s, job);
+        if (!seat->held)
+            seat->held = ARENA_NEW0_N(&s->arena, uint32_t, job->n_groups + 1);
+        seat->held[op->task->group->at]++;
+    }
+}
+
 void answer_verdicts(struct session *s, struct berth_decisions *out)
 {
     struct verdicts v = { 0 };
+
+    note_held(s);
 
     JOB_EACH (job, s->model) {
         job_answers(s, &v, job);

@@ -252,11 +252,23 @@ bool take_is_wanted(struct session *s, const struct job *job)
     return s->policy->preempt_for == PREEMPT_FOR_ALL || job_is_starving(s, job);
 }
 
+/* Evictions first: what is promised may need the room of several, found one after the other. */
+static struct saved evictions_first(struct session *s, const struct saved *from)
+{
+    struct saved to = { ARENA_NEW0_N(&s->arena, struct op, from->n + 1), 0 };
+
+    for (int rest = 0; rest < 2; rest++)
+        for (size_t i = 0; i < from->n; i++)
+            if ((from->at[i].kind != OP_EVICT) == rest)
+                to.at[to.n++] = from->at[i];
+    return to;
+}
+
 /* Takes units back, most urgent first, without which everything still fits. */
 static void give_back(struct statement *stmt)
 {
     struct session *s = stmt->s;
-    struct saved all = statement_save(stmt);
+    struct saved found = statement_save(stmt), all = evictions_first(s, &found);
 
     for (size_t i = all.n; i-- > 0;) {
         struct saved without = { ARENA_NEW0_N(&s->arena, struct op, all.n + 1), 0 };
