@@ -201,4 +201,10 @@ struct berth_node_view {
 MUST_CHECK int berth_engine_node(struct berth_engine *engine, const char *node, struct arena *arena,
                                  struct berth_node_view *out, struct err *err);
 
+/**
+ * Adds a reason as profile volcano's messages say it: "0/3 nodes are unavailable: 1 node(s) were
+ * unschedulable, 2 Insufficient cpu." Nodes on which the task would fit are not among them.
+ */
+void berth_reason_text(const struct berth_reason *reason, struct str *out);
+
 #endif
