@@ -54,6 +54,15 @@ MUST_CHECK int berth_engine_explain(struct berth_engine *engine, const struct be
                                     const struct berth_task_ref *task, struct arena *arena,
                                     struct berth_explanation *out, struct err *err);
 
+/**
+ * Which groups of a job the cluster as it is could never run, however long they wait, and why: no
+ * node is large enough or has what they ask for, the gang is larger than all nodes, a task than its
+ * queue's cap. Runs no cycle.
+ */
+MUST_CHECK int berth_engine_never(struct berth_engine *engine, const struct berth_cycle_in *in,
+                                  const char *job, struct arena *arena,
+                                  const struct berth_verdict **out, size_t *n, struct err *err);
+
 /* One check of a node. */
 struct berth_check {
     const char *name; /* "ready", "label disk", "memory" ... */

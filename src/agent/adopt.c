@@ -57,7 +57,7 @@ static int shelve(struct agent *agent, const char *id, const char *folder, struc
         return err->code;
     if (rename(folder, to) < 0)
         return runtime_forget(agent->runtime, folder, err);
-    shelf_keep(agent->shelf, id, clock_wall_ms(agent->clock), shelf_folder_bytes(to));
+    shelf_keep(agent->shelf, id, clock_wall_ms(agent->clock), shelf_look(to).bytes);
     return 0;
 }
 

@@ -20,22 +20,16 @@
 
 /* ---- Storing and preparing ---- */
 
-/* One write: where it is cut off, its end is missing, and then it was never acked. */
 static int store(struct attempt *attempt, struct err *err)
 {
-    CLEANUP(freep) char *path = text_format("%s/spec", attempt->folder);
-    CLEANUP(freep) char *line = NULL;
-    CLEANUP(closep) int fd = -1;
     int r;
 
-    if (!attempt->line)
-        return 0; /* an earlier agent has */
+    if (!attempt->line || spare_use(attempt))
+        return 0; /* without a line an earlier agent has */
     if (mkdir(attempt->folder, 0700) < 0)
         return err_sys(err, -errno, "make %s", attempt->folder);
-    fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    line = text_format("%s\n", attempt->line);
-    r = fd < 0 ? -errno : file_write_all(fd, line, strlen(line));
-    return r < 0 ? err_sys(err, r, "write %s", path) : 0;
+    r = spec_write(attempt->folder, attempt->line);
+    return r < 0 ? err_sys(err, r, "write %s/spec", attempt->folder) : 0;
 }
 
 static int on_phase_end(void *ctx, const struct phase_report *report)
@@ -141,7 +135,7 @@ static void run_clean(void *arg)
     attempt->work.r = runtime_clean(attempt->agent->runtime, attempt->folder, &attempt->work.err);
     /* Waits for a monitor that has ended; one that hung was ended by the cleaning. */
     watch_free(TAKE(attempt->work.watch));
-    attempt->work.folder_bytes = shelf_folder_bytes(attempt->folder);
+    attempt->work.content = shelf_look(attempt->folder);
 }
 
 static void on_cleaned(void *arg)

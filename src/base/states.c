@@ -66,6 +66,32 @@ const char *const then_words[THEN_COUNT] = {
     [THEN_FAILED] = "failed", [THEN_CANCELLED] = "cancelled",
 };
 
+const char *const reservation_state_words[RESERVATION_COUNT] = {
+    [RESERVATION_OPEN] = "open",
+    [RESERVATION_USED] = "used",
+    [RESERVATION_ENDED] = "ended",
+};
+
+const char *const purpose_words[PURPOSE_COUNT] = {
+    [PURPOSE_EVICTION] = "eviction",
+    [PURPOSE_MACHINE] = "machine",
+};
+
+const char *const release_words[RELEASE_COUNT] = {
+    [RELEASE_NONE] = "",
+    [RELEASE_OWNER_GONE] = "OWNER_GONE",
+    [RELEASE_MOVED] = "MOVED",
+    [RELEASE_NODE_CHANGED] = "NODE_CHANGED",
+    [RELEASE_NOT_CAME] = "NOT_CAME",
+    [RELEASE_TIMED_OUT] = "TIMED_OUT",
+    [RELEASE_TAKEN] = "TAKEN",
+};
+
+const char *const order_state_words[ORDER_STATE_COUNT] = {
+    [ORDER_WANTED] = "wanted", [ORDER_PLACED] = "placed",       [ORDER_CAME] = "came",
+    [ORDER_FAILED] = "failed", [ORDER_CANCELLED] = "cancelled", [ORDER_RELEASED] = "released",
+};
+
 int states_find(const char *word, const char *const *words, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -192,4 +218,25 @@ int cause_shell_code(enum cause cause, enum detail detail, int exit_code, int ex
 bool node_takes_work(enum node_state state)
 {
     return state == NODE_READY;
+}
+
+bool order_may_become(enum order_state from, enum order_state to)
+{
+    static const bool may[ORDER_STATE_COUNT][ORDER_STATE_COUNT] = {
+        [ORDER_WANTED] = { [ORDER_PLACED] = true,
+                           [ORDER_CAME] = true,
+                           [ORDER_FAILED] = true,
+                           [ORDER_CANCELLED] = true },
+        [ORDER_PLACED] = { [ORDER_CAME] = true,
+                           [ORDER_FAILED] = true,
+                           [ORDER_CANCELLED] = true,
+                           [ORDER_RELEASED] = true },
+    };
+
+    return may[from][to];
+}
+
+bool order_is_over(enum order_state state)
+{
+    return state != ORDER_WANTED && state != ORDER_PLACED;
 }

@@ -99,6 +99,35 @@ enum detail {
 /* What becomes of a task when its attempt has ended. */
 enum then { THEN_NONE, THEN_AGAIN, THEN_SUCCEEDED, THEN_FAILED, THEN_CANCELLED, THEN_COUNT };
 
+/* Room that is held for a job until it can be bound; of each of its parts too. */
+enum reservation_state { RESERVATION_OPEN, RESERVATION_USED, RESERVATION_ENDED, RESERVATION_COUNT };
+
+/* What it is held for. */
+enum purpose { PURPOSE_EVICTION, PURPOSE_MACHINE, PURPOSE_COUNT };
+
+/* Why held room was let go without being bound. */
+enum release {
+    RELEASE_NONE,
+    RELEASE_OWNER_GONE,   /* its job is over, stopping, held, suspended or changed */
+    RELEASE_MOVED,        /* its task was bound elsewhere, or another reservation carries it on */
+    RELEASE_NODE_CHANGED, /* its node takes no work any more, or not this work */
+    RELEASE_NOT_CAME,     /* the machine that was ordered did not come */
+    RELEASE_TIMED_OUT,    /* the room did not come, or nobody bound it */
+    RELEASE_TAKEN,        /* one that could have preempted its owner took it */
+    RELEASE_COUNT
+};
+
+/* A machine that was asked for. */
+enum order_state {
+    ORDER_WANTED,
+    ORDER_PLACED, /* a provider has it in hand */
+    ORDER_CAME,   /* its node registered */
+    ORDER_FAILED,
+    ORDER_CANCELLED,
+    ORDER_RELEASED, /* placed, and given back before it came */
+    ORDER_STATE_COUNT
+};
+
 extern const char *const attempt_state_words[ATTEMPT_STATE_COUNT];
 extern const char *const task_state_words[TASK_STATE_COUNT];
 extern const char *const job_state_words[JOB_STATE_COUNT];
@@ -107,6 +136,10 @@ extern const char *const queue_state_words[QUEUE_STATE_COUNT];
 extern const char *const cause_words[CAUSE_COUNT];
 extern const char *const detail_words[DETAIL_COUNT];
 extern const char *const then_words[THEN_COUNT];
+extern const char *const reservation_state_words[RESERVATION_COUNT];
+extern const char *const purpose_words[PURPOSE_COUNT];
+extern const char *const release_words[RELEASE_COUNT];
+extern const char *const order_state_words[ORDER_STATE_COUNT];
 
 /** The place of a word in one of the lists above (n of it), or -1. */
 int states_find(const char *word, const char *const *words, size_t n);
@@ -139,5 +172,10 @@ int cause_shell_code(enum cause cause, enum detail detail, int exit_code, int ex
 
 /** Whether a node in this state may be given new work, flags aside. */
 bool node_takes_work(enum node_state state);
+
+/** Whether an order in this state may come to that one. */
+bool order_may_become(enum order_state from, enum order_state to);
+/** Whether an order in this state is over: came, failed, cancelled or released. */
+bool order_is_over(enum order_state state);
 
 #endif

@@ -375,3 +375,27 @@ TEST(engine_explains_every_node)
     CHECK_EQ(berth_engine_explain(w.engine, &w.in, &ref, &w.arena, &why, &err), -ENOENT);
     world_fini(&w);
 }
+
+TEST(engine_tries_one_of_many_gangs_alike_that_do_not_fit)
+{
+    struct world w;
+    uint64_t one;
+
+    world_init(&w);
+    world_queue(&w, "default");
+    world_node(&w, "n1", 64);
+    world_job(&w, "a", 65, 65, 1);
+    world_cycle(&w);
+    one = w.out.counts.steps;
+    for (int i = 0; i < 9; i++)
+        world_job(&w, arena_format(&w.arena, "b%d", i), 65, 65, 1);
+    world_job(&w, "c", 66, 66, 1);
+    world_job(&w, "d", 60, 60, 1); /* needs less: it has its own try */
+    world_cycle(&w);
+    CHECK_EQ(w.out.counts.tasks_placed, 60);
+    CHECK(w.out.counts.steps < 3 * one);
+    CHECK_TEXT(world_waits(&w, "b8"), "LARGER_THAN_CLUSTER");
+    CHECK_EQ(world_reason(&w, "b8")->placed, world_reason(&w, "a")->placed);
+    CHECK_EQ(world_reason(&w, "c")->needed, 66);
+    world_fini(&w);
+}

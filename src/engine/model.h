@@ -233,6 +233,10 @@ struct kind {
         int64_t priority;
         uint32_t needed;
     } take_failed[2]; /* when nobody could be evicted for so urgent a task; see take.c */
+    struct gang_failure {
+        uint64_t number, read;
+        uint32_t needed, placed;
+    } gang_failed; /* when a gang of it found too few nodes; see allocate.c */
 };
 
 struct alike {

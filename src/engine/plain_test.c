@@ -22,7 +22,7 @@ static int n_rounds(int usual)
 /* --- Queues */
 
 struct plain_queue {
-    char name[8];
+    char name[24];
     int parent; /* -1: none */
     int weight;
     int64_t deserved[N_DIMS], cap[N_DIMS], guarantee[N_DIMS]; /* -1: not stated */
@@ -429,7 +429,7 @@ TEST(plain_capacity_agrees)
 /* --- The best node */
 
 struct plain_node {
-    char id[8];
+    char id[24];
     int64_t offers[N_DIMS], used[N_DIMS];
     int weight, n_tasks;
     bool cordoned, tainted, has_label;
@@ -558,13 +558,13 @@ static void tell_plain_node(struct world *w, const struct plain_node *n, size_t 
 static void tell_plain_job(struct world *w, const struct plain_job *job, int number)
 {
     struct berth_label label = { "disk", "nvme" };
-    struct berth_toleration all = { .exists = true, .all_effects = true };
+    struct berth_toleration one = { .key = "only", .exists = true, .all_effects = true };
     struct berth_task_group group = { .name = "task",
                                       .replicas = (uint32_t)job->n_tasks,
                                       .asks = amounts_of(w, job->asks),
                                       .node_selector = { &label, job->wants_label },
                                       .preferred_labels = { &label, job->prefers_label },
-                                      .tolerations = &all,
+                                      .tolerations = &one,
                                       .n_tolerations = job->tolerates };
 
     world_tell(w, BERTH_JOB,
@@ -591,6 +591,16 @@ static size_t make_nodes(struct plain_node nodes[MOST_NODES], uint64_t *random)
         nodes[i].offers[1] = 1000 * (1 + (int64_t)(test_random(random) % 4));
     }
     return n;
+}
+
+static void say_world(const struct plain_node *nodes, size_t n, int round, enum rule rule)
+{
+    print_error("round %d, rule %d\n", round, (int)rule);
+    for (size_t i = 0; i < n; i++)
+        print_error("%s offers %" PRId64 " %" PRId64 " weight %d%s%s%s\n", nodes[i].id,
+                    nodes[i].offers[0], nodes[i].offers[1], nodes[i].weight,
+                    nodes[i].cordoned ? " cordoned" : "", nodes[i].tainted ? " tainted" : "",
+                    nodes[i].has_label ? " label" : "");
 }
 
 TEST(plain_search_finds_the_same_nodes)
@@ -620,7 +630,7 @@ TEST(plain_search_finds_the_same_nodes)
         }
         world_cycle(&w);
         if (!text_eq(world_groups(&w), str_text(&wanted)))
-            print_error("round %d, rule %d\n", round, (int)rule);
+            say_world(nodes, n, round, rule);
         CHECK_TEXT(world_groups(&w), str_text(&wanted));
         world_fini(&w);
     }

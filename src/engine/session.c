@@ -153,9 +153,26 @@ bool job_is_open(struct session *s, struct job *job, struct why *why)
     return !why->code;
 }
 
+/* How long room is held: for a machine, until it must have come, and then as long as any. */
+static int64_t ttl_of(const struct session *s, const struct berth_reservation *r)
+{
+    int64_t ttl_ms = s->policy->reservation_ttl_ms, boot_ms = s->policy->boot_time_ms;
+    bool coming = false;
+
+    if (r->purpose != BERTH_FOR_MACHINE || s->setup->is_beam)
+        return ttl_ms;
+    for (size_t i = 0; i < r->n_parts; i++) {
+        const struct node *node = node_find(s->model, r->parts[i].node);
+        coming = coming || !node || !node->kept || node->kept->state == NODE_COMING;
+    }
+    if (coming)
+        return boot_ms;
+    return ttl_ms < BERTH_NEVER - boot_ms ? boot_ms + ttl_ms : BERTH_NEVER;
+}
+
 bool reservation_holds(struct session *s, const struct berth_reservation *r)
 {
-    int64_t ttl_ms = s->policy->reservation_ttl_ms;
+    int64_t ttl_ms = ttl_of(s, r);
     int64_t end_ms = r->until_ms ? r->until_ms : BERTH_NEVER;
 
     if (r->made_at_ms && r->made_at_ms < BERTH_NEVER - ttl_ms && r->made_at_ms + ttl_ms < end_ms)

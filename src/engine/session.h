@@ -47,12 +47,13 @@ struct seat {
     struct victims list; /* pending tasks in task order, without those that ask for nothing */
     size_t next;         /* next is the first that was not tried */
     bool is_listed;
-    bool is_pending;         /* not admitted */
-    bool was_admitted;       /* by this session, which has not said so yet */
-    bool was_bound;          /* by this session */
-    bool is_refused;         /* a plugin refused a placement; it is tried no more */
-    bool *failed;            /* by group: a task of its role found no node */
-    struct why why;          /* the last refusal of the job as a whole */
+    bool is_pending;   /* not admitted */
+    bool was_admitted; /* by this session, which has not said so yet */
+    bool was_bound;    /* by this session */
+    bool is_refused;   /* a plugin refused a placement; it is tried no more */
+    bool *failed;      /* by group: a task of its role found no node */
+    uint32_t *held;    /* by group, at the end: tasks with a place that are not bound; NULL: none */
+    struct why why;    /* the last refusal of the job as a whole */
     struct kind *stuck;      /* the class of its task that found no node */
     uint32_t placed, needed; /* the gang when it gave up */
     bool was_tried;
@@ -191,6 +192,9 @@ void answer_memo(struct session *s, const char *name, const void *data, size_t s
 void answer_ops(struct session *s, const struct op *ops, size_t n, const struct job *job);
 /** Why the tasks of a class wait; lives in the answer. */
 const struct berth_reason *kind_reason(struct session *s, struct kind *kind);
+/** Why the cluster as it is could never run tasks of a job's class, however long they wait; NULL: it
+ * could. Lives in the answer. */
+const struct berth_reason *kind_never(struct session *s, const struct job *job, struct kind *kind);
 /** Fills the verdicts, while the session's changes still stand. */
 void answer_verdicts(struct session *s, struct berth_decisions *out);
 void answer_digest(struct session *s, struct berth_decisions *out);

@@ -135,6 +135,23 @@ static int setup_tiers(struct setup *setup, const struct berth_tier *tiers, size
     return 0;
 }
 
+/* Several deciders look at one job at a time each: nothing that looks at all of them goes with it. */
+static int check_deciders(const struct setup *setup, struct err *err)
+{
+    static const char *const whole[] = { "preempt", "reclaim", "gangpreempt", "gangreclaim",
+                                         "shuffle" };
+
+    if (setup->policy.deciders != DECIDERS_MANY)
+        return 0;
+    for (size_t i = 0; i < COUNT_OF(whole); i++)
+        if (setup_has_action(setup, whole[i]))
+            return err_set(err, -EINVAL, "/policy/deciders: many cannot run the action %s",
+                           whole[i]);
+    if (setup->policy.protect_after_ms != BERTH_NEVER)
+        return err_set(err, -EINVAL, "/policy/deciders: many cannot keep protectAfter");
+    return 0;
+}
+
 int setup_new(const struct berth_config *given, const struct outsiders *others, struct setup **out,
               struct err *err)
 {
@@ -170,6 +187,8 @@ int setup_new(const struct berth_config *given, const struct outsiders *others, 
         r = setup_tiers(setup, own ? config->tiers : profile->tiers,
                         own ? config->n_tiers : profile->n_tiers, err);
     }
+    if (r == 0)
+        r = check_deciders(setup, err);
     if (r < 0) {
         setup_free(setup);
         return r;

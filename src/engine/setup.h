@@ -32,6 +32,7 @@ struct policy {
     int mode, victims, victim_unit, reclaim, victim_set, evict, preempt_for, reservations, search,
         tie;
     int enqueue, capacity, job_tie, any_gpu, deciders;
+    int commit, wake; /* of one word each: said so that nobody has to ask */
     bool failover;
     int64_t min_runtime_ms, protect_after_ms, reservation_ttl_ms, inqueue_timeout_ms,
         gang_timeout_ms;

@@ -219,28 +219,54 @@ static bool still_fits(const struct session *s, const struct op *op)
            (idle || op->kind != OP_ALLOCATE);
 }
 
+/* Whether an operation can be done once more. */
+static bool still_holds(const struct session *s, const struct op *op)
+{
+    switch (op->kind) {
+    case OP_ALLOCATE:
+    case OP_PIPELINE:
+        return op->task->state == BERTH_TASK_PENDING && still_fits(s, op);
+    case OP_EVICT:
+        return state_is_allocated(op->task->state);
+    case OP_UNPIPELINE:
+        return op->task->state == BERTH_TASK_PIPELINED;
+    case OP_FAIL:
+        return op->task->state == BERTH_TASK_PENDING;
+    }
+    return false;
+}
+
+static void do_again(struct statement *stmt, const struct op *op)
+{
+    switch (op->kind) {
+    case OP_ALLOCATE:
+        statement_allocate(stmt, op->task, op->node, op->score);
+        break;
+    case OP_PIPELINE:
+        statement_pipeline(stmt, op->task, op->node, op->evicted, op->score);
+        break;
+    case OP_EVICT:
+        statement_evict(stmt, op->task, op->reason);
+        break;
+    case OP_UNPIPELINE:
+        statement_unpipeline(stmt, op->task);
+        break;
+    case OP_FAIL:
+        statement_fail(stmt, op->task);
+        break;
+    }
+}
+
 bool statement_recover(struct statement *stmt, const struct saved *saved)
 {
     struct statement own = statement_open(stmt->s);
 
     for (size_t i = 0; i < saved->n; i++) {
-        const struct op *op = &saved->at[i];
-        bool holds = op->kind == OP_EVICT ? state_is_allocated(op->task->state)
-                     : op->kind == OP_UNPIPELINE
-                         ? op->task->state == BERTH_TASK_PIPELINED
-                         : op->task->state == BERTH_TASK_PENDING && still_fits(stmt->s, op);
-        if (!holds) {
+        if (!still_holds(stmt->s, &saved->at[i])) {
             statement_discard(&own);
             return false;
         }
-        if (op->kind == OP_ALLOCATE)
-            statement_allocate(stmt, op->task, op->node, op->score);
-        else if (op->kind == OP_PIPELINE)
-            statement_pipeline(stmt, op->task, op->node, op->evicted, op->score);
-        else if (op->kind == OP_EVICT)
-            statement_evict(stmt, op->task, op->reason);
-        else
-            statement_unpipeline(stmt, op->task);
+        do_again(stmt, &saved->at[i]);
     }
     return true;
 }

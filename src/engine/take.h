@@ -10,6 +10,11 @@
 bool take_may_go(struct session *s, const struct job *taker, const struct task *victim,
                  bool reclaim);
 
+/** Whether a job has less than it may evict for: its minimum, or all its tasks. */
+bool take_is_short(const struct session *s, const struct job *job);
+/** Whether room is to be made for a job at all. */
+bool take_is_wanted(struct session *s, const struct job *job);
+
 /* What a set of evictions costs, what weighs most first. */
 struct cost {
     size_t n_broken;  /* victims whose jobs are below their budgets then */

@@ -145,6 +145,41 @@ static void do_bind(struct history *h)
     note(h, world_run(&h->w, op));
 }
 
+static void do_evict(struct history *h)
+{
+    struct op *op = world_evict_op(&h->w, a_job(h), (uint32_t)below(h, 2),
+                                   1 + (uint32_t)below(h, 2), a_node(h));
+    size_t n = below(h, 3);
+
+    if (one_in(h, 10)) { /* for a reason alone */
+        op->evict.job = 0;
+        while (op->evict.n_rooms && !one_in(h, 5))
+            mem_free(op->evict.rooms[--op->evict.n_rooms].node);
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct row_attempt *row = an_attempt(h, !one_in(h, 10));
+        if (row->job)
+            world_add_victim(&h->w, op, row->job, (uint32_t)row->idx, (uint32_t)row->number);
+        row_free(ROW_ATTEMPT, row);
+    }
+    if (one_in(h, 4))
+        op->evict.ttl_ms = 0;
+    if (one_in(h, 12)) {
+        op->evict.takes = NEW0_N(struct op_take, 1);
+        op->evict.n_takes = 1;
+        op->evict.takes[0].job = a_job(h);
+        op->evict.takes[0].reservation = world_reservation(&h->w, op->evict.takes[0].job);
+    }
+    op->evict.fence -= one_in(h, 40);
+    op->evict.replaces -= op->evict.replaces && one_in(h, 10);
+    note(h, world_run(&h->w, op));
+}
+
+static void do_release(struct history *h)
+{
+    note(h, world_release(&h->w, a_job(h), (enum release)(1 + below(h, RELEASE_COUNT - 1))));
+}
+
 static uint64_t generation_of(struct history *h, const char *name)
 {
     struct row_node *node = world_node(&h->w, name);
@@ -303,9 +338,10 @@ static void do_retain(struct history *h)
 }
 
 static void (*const steps[])(struct history *h) = {
-    do_submit,   do_submit, do_bind,       do_bind,       do_bind,      do_bind,   do_ack,
-    do_ack,      do_ack,    do_ack,        do_report,     do_report,    do_report, do_report,
-    do_register, do_stop,   do_node_state, do_node_other, do_job_other, do_queue,
+    do_submit,    do_submit, do_bind,     do_bind,  do_bind,       do_bind,
+    do_ack,       do_ack,    do_ack,      do_ack,   do_report,     do_report,
+    do_report,    do_report, do_register, do_stop,  do_node_state, do_node_other,
+    do_job_other, do_queue,  do_evict,    do_evict, do_evict,      do_release,
 };
 
 static void reopen(struct history *h)

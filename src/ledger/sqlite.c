@@ -12,6 +12,8 @@
 #include <libgen.h>
 #include <limits.h>
 #include <sqlite3.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -185,45 +187,55 @@ static int create_all(struct sqlite *s, struct err *err)
     return run(s, str_text(&sql), err);
 }
 
-/* A kind's columns that its table lacks are added, as 0 or "". */
-static int add_missing(struct sqlite *s, enum row_kind kind, struct err *err)
+static FORMAT(4, 5) int count_of(struct sqlite *s, int64_t *out, struct err *err, const char *fmt,
+                                 ...)
 {
     CLEANUP(str_fini) struct str sql = { 0 };
-    int r = 0;
+    char where[160];
+    va_list args;
 
-    for (size_t i = 0; i < schema[kind].n_columns && r >= 0; i++) {
-        int64_t n = 0;
+    va_start(args, fmt);
+    vsnprintf(where, sizeof(where), fmt, args);
+    va_end(args);
+    str_addf(&sql, "SELECT count(*) FROM pragma_table_info(%s", where);
+    return read_number(s, str_text(&sql), out, err);
+}
 
-        str_clear(&sql);
-        str_addf(&sql, "SELECT count(*) FROM pragma_table_info('%s') WHERE name = '%s'",
-                 schema[kind].name, schema[kind].columns[i].name);
-        r = read_number(s, str_text(&sql), &n, err);
-        if (r < 0 || n)
-            continue;
-        str_clear(&sql);
-        sql_add_column(kind, &schema[kind].columns[i], &sql);
-        r = run(s, str_text(&sql), err);
+/* Adds to the statements what one table lacks: itself, or columns that came later. */
+static int add_missing(struct sqlite *s, enum row_kind kind, struct str *sql, struct err *err)
+{
+    const struct kind *k = &schema[kind];
+    int64_t n = 0;
+    int r = count_of(s, &n, err, "'%s')", k->name);
+
+    if (r >= 0 && n == 0) {
+        sql_create_kind(kind, sql);
+        return 0;
+    }
+    for (size_t i = 0; i < k->n_columns && r >= 0; i++) {
+        r = count_of(s, &n, err, "'%s') WHERE name = '%s'", k->name, k->columns[i].name);
+        if (r >= 0 && n == 0)
+            sql_add_column(kind, &k->columns[i], sql);
     }
     return r;
 }
 
-/* Identity, images and labels of nodes. */
-static int widen_nodes(struct sqlite *s, struct err *err)
+/* Every table gets what came later: all that was ever changed is additions. */
+static int add_all_missing(struct sqlite *s, struct err *err)
 {
-    return add_missing(s, ROW_NODE, err);
-}
+    CLEANUP(str_fini) struct str sql = { 0 };
+    int r = 0;
 
-/* Step i takes schema i to i + 1; the first makes the latest, so that the others find nothing. */
-static int (*const steps[SCHEMA_VERSION])(struct sqlite *s, struct err *err) = { create_all,
-                                                                                 widen_nodes };
+    for (enum row_kind kind = 0; kind < ROW_KIND_COUNT && r >= 0; kind++)
+        r = add_missing(s, kind, &sql, err);
+    return r < 0 ? r : run(s, str_text(&sql), err);
+}
 
 static int upgrade(struct sqlite *s, int64_t version, struct err *err)
 {
     char sql[64];
-    int r = 0;
+    int r = version == 0 ? create_all(s, err) : add_all_missing(s, err);
 
-    for (; version < SCHEMA_VERSION && r >= 0; version++)
-        r = steps[version](s, err);
     if (r < 0)
         return r;
     snprintf(sql, sizeof(sql), "PRAGMA user_version = %d", SCHEMA_VERSION);

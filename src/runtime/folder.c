@@ -137,6 +137,10 @@ static int remove_made(const char *folder, bool is_process, struct err *err)
     return 0;
 }
 
+/* What `launch` holds when all is cleaned up; secrets may have been in it. It is not removed, for to make a
+ * file costs much more than to write it, most on an ext4 without a journal. */
+static const char nothing[1];
+
 int runtime_clean(struct runtime *rt, const char *folder, struct err *err)
 {
     CLEANUP(freep) char *path = text_format("%s/launch", folder);
@@ -158,10 +162,11 @@ int runtime_clean(struct runtime *rt, const char *folder, struct err *err)
             return r;
     }
     r = remove_made(folder, note.runtime == RUNTIME_PROCESS, err);
-    /* Last: while it says anything, all can be found again. Emptied, for to make and remove a file
-     * costs more, much more on an ext4 without a journal; and secrets may be in it. */
-    if (r == 0 && launch >= 0 && ftruncate(launch, 0) < 0)
-        r = err_sys(err, -errno, "empty %s", path);
+    /* Last: while it says anything, all can be found again. */
+    if (r == 0 && launch >= 0) {
+        r = file_overwrite(launch, nothing, sizeof(nothing));
+        r = r < 0 ? err_sys(err, r, "clear %s", path) : 0;
+    }
     return r;
 }
 
@@ -171,7 +176,7 @@ int runtime_forget(struct runtime *rt, const char *folder, struct err *err)
     struct stat st;
 
     (void)rt;
-    if (stat(path, &st) == 0 && st.st_size > 0)
+    if (stat(path, &st) == 0 && st.st_size > (off_t)sizeof(nothing))
         return err_set(err, -EBUSY, "%s was not cleaned", folder);
     return file_remove_tree(AT_FDCWD, folder, err);
 }

@@ -295,8 +295,8 @@ static int write_launch(const struct container *c, const struct str *launch, str
 {
     CLEANUP(freep) char *path = in_folder(c, "launch");
     /* It holds the environment, and secrets may be in that. */
-    CLEANUP(closep) int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    int r = fd < 0 ? -errno : file_write_all(fd, launch->data, launch->len);
+    CLEANUP(closep) int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    int r = fd < 0 ? -errno : file_overwrite(fd, launch->data, launch->len);
 
     return r < 0 ? err_sys(err, r, "write %s", path) : 0;
 }

@@ -13,7 +13,7 @@
  *                a phase that had work
  *     launch     what the monitor, and clean-up, must know: KEY=VALUE records, each ended by NUL; written
  *                before anything outside of the folder is made; locked by the monitor that has the container;
- *                empty when all is cleaned up
+ *                one NUL when all is cleaned up
  *     bundle/    config.json, run/ (the runtime's own state), root/ (where the root is mounted)
  *     upper/ work/   the container's own layer of an overlay root
  *     sock       the monitor's socket, made when the agent that spawned it has gone
@@ -329,7 +329,7 @@ MUST_CHECK int runtime_inspect(struct runtime *runtime, const char *folder, stru
 /**
  * Ends whatever is still alive of the container, with KILL, and removes all that was made for it, in a
  * fixed order: monitor, processes, groups, mounts, the runtime's state, layers, socket. What stays is
- * spec, phase, log.*, exit and an empty launch. May be repeated; does nothing the second time. Call it after ENDED or
+ * spec, phase, log.*, exit and a launch of one NUL. May be repeated; does nothing the second time. Call it after ENDED or
  * LOST, or for FRESH, ORPHANED and GONE folders; on a running container it is the hard end.
  *
  * Returns  0: verified, nothing is left; a negative errno: something is, and the text names it; call again

@@ -164,8 +164,10 @@ static uint64_t fence_of(const struct op *op)
         return op->bind.fence;
     if (op->kind == OP_FAIL)
         return op->fail.fence;
-    if (op->kind == OP_STOP)
-        return op->stop.fence;
+    if (op->kind == OP_EVICT)
+        return op->evict.fence;
+    if (op->kind == OP_RELEASE)
+        return op->release.fence;
     return op->kind == OP_ADMIT ? op->admit.fence : op->memo.fence;
 }
 
@@ -176,8 +178,8 @@ static void count_accepted(struct cycle *cycle, const struct op *op)
     pthread_mutex_lock(&cycle->lock);
     if (op->kind == OP_BIND)
         cycle->metrics.placed += op->bind.n_parts;
-    if (op->kind == OP_STOP)
-        cycle->metrics.evicted++;
+    if (op->kind == OP_EVICT)
+        cycle->metrics.evicted += op->evict.n_victims;
     if (op->kind == OP_FAIL)
         cycle->metrics.failed++;
     pthread_mutex_unlock(&cycle->lock);
@@ -299,16 +301,18 @@ static void send_ops(struct cycle *cycle, const struct berth_decisions *decision
     struct cycle_ops_in in = { .feed = cycle->feed,
                                .revision = cycle->revision,
                                .fence = fence,
+                               .now_ms = now_ms,
                                .done = on_done,
                                .new_arg = new_arg,
                                .maker = cycle };
     struct cycle_ops ops = { 0 };
 
-    cycle_ops_fail_overdue(&in, now_ms, cycle->verdicts, &ops);
+    cycle_ops_release_overdue(&in, &ops);
+    cycle_ops_fail_overdue(&in, cycle->verdicts, &ops);
     cycle_ops_make(&in, decisions, &ops);
     if (ops.n_left_out && !cycle->is_left_out_said) {
         cycle->is_left_out_said = true;
-        log_warn("the configuration asks for decisions that the ledger cannot keep yet", "groups",
+        log_warn("the configuration asks for machines, which nobody brings yet", "groups",
                  log_int(ops.n_left_out), NULL);
     }
     cycle->n_open = cycle->n_sent = ops.n;
@@ -347,6 +351,8 @@ static void decide(struct cycle *cycle)
     cycle->wake_at_ms = decisions.wake_at_ms;
     if (feed_next_deadline(cycle->feed) < cycle->wake_at_ms)
         cycle->wake_at_ms = feed_next_deadline(cycle->feed);
+    if (feed_next_release(cycle->feed) < cycle->wake_at_ms)
+        cycle->wake_at_ms = feed_next_release(cycle->feed);
     cycle->is_dirty = decisions.limited;
     send_ops(cycle, &decisions, fence, in.now_ms);
     berth_decisions_free(&decisions);

@@ -10,6 +10,7 @@
 #include "base/map.h"
 #include "base/name.h"
 #include "base/quantity.h"
+#include "server/feed_rooms.h"
 
 /* What the engine was told of one task. */
 struct fed_task {
@@ -37,6 +38,7 @@ struct feed {
     struct map folders; /* that some node allows images from, each to itself */
     bool has_new_folders;
     struct fed *ended; /* deltas may still point into them */
+    struct feed_rooms rooms;
 };
 
 static void fed_clear(struct fed *fed)
@@ -92,6 +94,7 @@ static void forget_all(struct feed *feed)
         fed_free(entry->value);
     map_fini(&feed->jobs);
     feed->jobs = (struct map){ 0 };
+    feed_rooms_forget(&feed->rooms);
     MAP_EACH (entry, &feed->folders)
         mem_free(entry->value);
     map_fini(&feed->folders);
@@ -228,7 +231,9 @@ static void feed_queue(const struct batch_event *event, struct arena *arena,
     queue->seq = row->seq;
     queue->parent = row->parent && *row->parent ? row->parent : NULL;
     queue->state = (enum queue_state)row->state;
-    queue->min_runtime_ms = -1;
+    queue->min_runtime_ms = json_object_get(spec, "minRuntime")
+                                ? json_integer_value(json_object_get(spec, "minRuntime"))
+                                : -1; /* the policy's */
     queue->weight = (int)json_integer_value(json_object_get(spec, "weight"));
     queue->priority = (int)json_integer_value(json_object_get(spec, "priority"));
     queue->has_deserved = json_object_get(spec, "deserved") != NULL;
@@ -291,7 +296,8 @@ static void feed_node(struct feed *feed, const struct batch_event *event, struct
     node->labels = read_labels(labels, arena);
     read_taints(taints, arena, node);
     node->image_folders = read_folders(feed, images, arena);
-    node->heard_at_ms = row->heard_at;
+    /* The row says when its state last changed: of one that is ready nobody need ask. */
+    node->heard_at_ms = row->state == NODE_READY ? 0 : row->heard_at;
     json_decref(offers);
     json_decref(labels);
     json_decref(taints);
@@ -707,6 +713,10 @@ static void feed_event(struct feed *feed, const struct batch_event *event, struc
         feed_attempt(feed, event, arena, deltas);
     else if (event->kind == ROW_TASK)
         feed_task(feed, event, arena, deltas);
+    else if (event->kind == ROW_RESERVATION)
+        feed_rooms_reservation(&feed->rooms, event->row.reservation);
+    else if (event->kind == ROW_PART)
+        feed_rooms_part(&feed->rooms, event->row.part);
 }
 
 static bool is_of_task(const struct batch_event *event)
@@ -729,6 +739,7 @@ void feed_batch(struct feed *feed, const struct batch *batch, struct arena *aren
             feed_event(feed, &batch->events[i], arena, deltas);
     if (feed->has_new_folders)
         tell_folders(feed, arena, deltas);
+    feed_rooms_tell(&feed->rooms, feed, arena, deltas);
 }
 
 /* ---- questions ---- */
@@ -780,6 +791,22 @@ size_t feed_overdue(const struct feed *feed, int64_t now_ms, struct feed_due *ou
             out[n++] = (struct feed_due){ fed->id, fed->job.version };
     }
     return n;
+}
+
+bool feed_reservation(const struct feed *feed, uint64_t job, struct feed_reservation *out)
+{
+    return feed_rooms_find(&feed->rooms, job, out);
+}
+
+int64_t feed_next_release(const struct feed *feed)
+{
+    return feed_rooms_next_end(&feed->rooms);
+}
+
+size_t feed_to_release(const struct feed *feed, int64_t now_ms, struct feed_reservation *out,
+                       size_t most)
+{
+    return feed_rooms_over(&feed->rooms, now_ms, out, most);
 }
 
 const struct berth_job *feed_job(const struct feed *feed, uint64_t job)

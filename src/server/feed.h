@@ -60,6 +60,18 @@ struct feed_due {
 int64_t feed_next_deadline(const struct feed *feed);
 /** Those that should have started by now, at most so many; how many there are in out. */
 size_t feed_overdue(const struct feed *feed, int64_t now_ms, struct feed_due *out, size_t most);
+/* Room that is held for a job. */
+struct feed_reservation {
+    uint64_t job, id, rev;
+    int64_t until_ms; /* when it is let go as things stand; 0 never */
+};
+/** What is held for a job; false if nothing is. */
+bool feed_reservation(const struct feed *feed, uint64_t job, struct feed_reservation *out);
+/** When the first of them is let go; BERTH_NEVER if none is. */
+int64_t feed_next_release(const struct feed *feed);
+/** Those that should have been let go by now, at most so many, by job; how many there are in out. */
+size_t feed_to_release(const struct feed *feed, int64_t now_ms, struct feed_reservation *out,
+                       size_t most);
 /** The job number in an engine's job key ("j-12"); 0 if it is none. */
 uint64_t feed_job_number(const char *id);
 

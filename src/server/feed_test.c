@@ -9,7 +9,8 @@ static char n1[] = "n1", train[] = "train", brace[] = "{", prod[] = "prod", root
 static char offers[] = "{\"cpu\":8000,\"memory\":1024}";
 static char labels[] = "{\"disk\":\"nvme\"}";
 static char taints[] = "[{\"key\":\"k\",\"value\":\"v\",\"effect\":\"PreferNoSchedule\"}]";
-static char share_text[] = "{\"weight\":3,\"cap\":{\"cpu\":\"12\"},\"deserved\":{}}";
+static char share_text[] = "{\"weight\":3,\"cap\":{\"cpu\":\"12\"},\"deserved\":{},"
+                           "\"minRuntime\":90000}";
 
 /* Canonical texts, made by the reader that the server uses. */
 static char *spec_of(const char *text)
@@ -422,6 +423,7 @@ TEST(feed_tells_of_nodes_and_queues)
     CHECK_EQ(share->state, QUEUE_DRAINING);
     CHECK_EQ(share->capability.at[0].value, 12000);
     CHECK(share->has_deserved);
+    CHECK_EQ(share->min_runtime_ms, 90000);
     fixture_fini(&f);
 }
 

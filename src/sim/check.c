@@ -77,7 +77,7 @@ int sim_check(char **files, size_t n, bool as_json)
         n_failed += r == 0;
     }
     if (r < 0) {
-        fprintf(stderr, "sim: %s\n", err.text);
+        fprintf(stderr, "berth: %s\n", err.text);
         return 2;
     }
     if (!as_json)

@@ -200,7 +200,7 @@ int sim_show(const char *file)
     struct err err = { 0 };
 
     if (file_read(AT_FDCWD, file, SCENARIO_MAX_BYTES, &text, &err) < 0) {
-        fprintf(stderr, "sim: %s\n", err.text);
+        fprintf(stderr, "berth: %s\n", err.text);
         return 2;
     }
     before = scenario_read_with(str_text(&text), text.len, files);

@@ -170,6 +170,39 @@ static bool search_further(struct session *s, struct job *job, bool promised,
     return true;
 }
 
+static uint64_t touches(const struct session *s)
+{
+    return s->model->touched_base + s->model->touched.n;
+}
+
+/*
+ * Of many gangs alike that do not fit one is tried: where it failed for want of room, one that
+ * needs no less fails too, as long as nothing changed.
+ */
+static bool has_failed(struct session *s, struct job *job)
+{
+    struct seat *seat = seat_of(s, job);
+    struct kind *kind = job->groups[0].kind;
+    const struct gang_failure *f = &kind->gang_failed;
+
+    if (s->setup->is_reference || job->n_groups != 1 || job_n_ready(job) ||
+        f->number != s->number || f->read != touches(s) || job->min_available < f->needed ||
+        s->protect)
+        return false;
+    seat->stuck = kind;
+    seat->placed = f->placed;
+    return true;
+}
+
+static void note_failed(struct session *s, struct job *job)
+{
+    const struct seat *seat = seat_of(s, job);
+
+    if (job->n_groups == 1 && !job_n_ready(job) && !seat->why.code && seat->stuck)
+        job->groups[0].kind->gang_failed =
+            (struct gang_failure){ s->number, touches(s), job->min_available, seat->placed };
+}
+
 static void visit(struct session *s, struct rounds *rounds, struct job *job)
 {
     struct seat *seat = seat_of(s, job);
@@ -187,11 +220,17 @@ static void visit(struct session *s, struct rounds *rounds, struct job *job)
             protect_head(s, job);
         return;
     }
+    if (has_failed(s, job)) {
+        protect_head(s, job);
+        return;
+    }
     stmt = allocate_tasks(s, job, &done);
     if (job->min_available > 1 && s->policy->gang_search_steps && !job_is_ready(s, job))
         done = search_further(s, job, done, &stmt);
-    if (!done)
+    if (!done) {
+        note_failed(s, job);
         protect_head(s, job);
+    }
     if (done && !protect_admits(s, job)) {
         statement_discard(&stmt);
         return;

@@ -28,13 +28,6 @@ static const struct argument known[] = {
     { "allowWholeBundle", ARG_BOOL, offsetof(struct arguments, allow_whole) },
 };
 
-static bool is_short(const struct session *s, const struct job *job)
-{
-    uint32_t n = job_n_ready(job) + job->n[BERTH_TASK_PIPELINED];
-
-    return n < (s->policy->preempt_for == PREEMPT_FOR_MINIMUM ? job->min_available : job->n_tasks);
-}
-
 /* --- What is to be placed */
 
 static void set_need(struct gang_hunt *h)
@@ -136,9 +129,10 @@ static bool place_minimum(const struct gang_hunt *h, struct statement *stmt)
         topology_place_job(s, h->job, (struct domain *)h->domain, &score);
         s->promises = false;
     }
-    for (size_t i = 0; !job_has_topology(s, h->job) && i < h->pending.n && is_short(s, h->job); i++)
+    for (size_t i = 0; !job_has_topology(s, h->job) && i < h->pending.n && take_is_short(s, h->job);
+         i++)
         place_one(h, stmt, h->pending.at[i]);
-    return !is_short(s, h->job) && job_is_pipelined(s, h->job);
+    return !take_is_short(s, h->job) && job_is_pipelined(s, h->job);
 }
 
 /* --- Profile volcano */
@@ -337,7 +331,7 @@ static void visit(struct session *s, struct job *job, bool reclaim, const struct
 
     h.allow_whole = args->allow_whole;
     set_pending(&h);
-    if (!h.pending.n || (!s->setup->is_reference && !is_short(s, job)))
+    if (!h.pending.n || (!s->setup->is_reference && !take_is_short(s, job)))
         return;
     set_need(&h);
     if (!s->setup->is_reference && h.pending.at[0]->group->spec->never_preempts)
@@ -376,7 +370,7 @@ static void run(struct session *s, const struct berth_value *arguments, bool rec
         if (!each->n[BERTH_TASK_PENDING] || !job_is_admitted(s, each))
             continue;
         rounds_add_queue(&rounds, each->queue);
-        if (job_is_starving(s, each))
+        if (take_is_wanted(s, each))
             rounds_return_job(&rounds, each);
     }
     while ((queue = rounds_queue(&rounds)))

@@ -235,18 +235,40 @@ static void take_held(struct session *s, struct task *task, bool reclaim)
     take_cheapest(s, task, reclaim);
 }
 
-static bool is_short(const struct session *s, const struct job *job)
+bool take_is_short(const struct session *s, const struct job *job)
 {
     uint32_t n = job_n_ready(job) + job->n[BERTH_TASK_PIPELINED];
 
     return n < (s->policy->preempt_for == PREEMPT_FOR_MINIMUM ? job->min_available : job->n_tasks);
 }
 
+bool take_is_wanted(struct session *s, const struct job *job)
+{
+    if (s->setup->is_reference)
+        return job_is_starving(s, job);
+    if (!take_is_short(s, job))
+        return false;
+    /* For more than the minimum jobs are not starving, and yet may take room. */
+    return s->policy->preempt_for == PREEMPT_FOR_ALL || job_is_starving(s, job);
+}
+
+/* Evictions first: what is promised may need the room of several, found one after the other. */
+static struct saved evictions_first(struct session *s, const struct saved *from)
+{
+    struct saved to = { ARENA_NEW0_N(&s->arena, struct op, from->n + 1), 0 };
+
+    for (int rest = 0; rest < 2; rest++)
+        for (size_t i = 0; i < from->n; i++)
+            if ((from->at[i].kind != OP_EVICT) == rest)
+                to.at[to.n++] = from->at[i];
+    return to;
+}
+
 /* Takes units back, most urgent first, without which everything still fits. */
 static void give_back(struct statement *stmt)
 {
     struct session *s = stmt->s;
-    struct saved all = statement_save(stmt);
+    struct saved found = statement_save(stmt), all = evictions_first(s, &found);
 
     for (size_t i = all.n; i-- > 0;) {
         struct saved without = { ARENA_NEW0_N(&s->arena, struct op, all.n + 1), 0 };
@@ -303,18 +325,18 @@ bool take_room(struct session *s, struct job *job, bool reclaim)
     struct statement stmt = statement_open(s);
     struct victims tasks;
 
-    if (!is_short(s, job) || job->kept->topology.mode || job->kept->n_sub_groups)
+    if (!take_is_short(s, job) || job->kept->topology.mode || job->kept->n_sub_groups)
         return false;
     if (has_failed(s, job, reclaim))
         return false;
     tasks = tasks_pending(s, job, false);
     /* What nobody holds comes first, so that the share is judged with all of the placement. */
-    for (size_t i = 0; i < tasks.n && is_short(s, job); i++)
+    for (size_t i = 0; i < tasks.n && take_is_short(s, job); i++)
         take_free(s, tasks.at[i]);
-    for (size_t i = 0; i < tasks.n && is_short(s, job); i++)
+    for (size_t i = 0; i < tasks.n && take_is_short(s, job); i++)
         if (tasks.at[i]->state == BERTH_TASK_PENDING)
             take_held(s, tasks.at[i], reclaim);
-    if (is_short(s, job) || !job_is_pipelined(s, job) || !statement_has_evictions(&stmt)) {
+    if (take_is_short(s, job) || !job_is_pipelined(s, job) || !statement_has_evictions(&stmt)) {
         statement_discard(&stmt);
         note_failed(s, job, reclaim);
         return false;
