@@ -110,6 +110,13 @@ struct plugin {
                              const struct victims *from, struct victims *to);
     enum vote (*reclaimable)(struct session *s, struct plugin_use *use, const struct task *task,
                              const struct victims *from, struct victims *to);
+    /** What it says of victims goes by the taker's class and priorities, by the node, its tasks and
+     * how many tasks their jobs have alone. */
+    bool has_local_victims;
+    /** Else what it goes by beside those, as a number: while that stays, so do its answers, and
+     * whether a queue may take more. Evictions may change it. */
+    uint64_t (*victims_stamp)(struct session *s, struct plugin_use *use, const struct kind *kind,
+                              bool reclaim);
     /** Adds tasks that must go for no other's sake. */
     void (*victims)(struct session *s, struct plugin_use *use, struct victims *to);
     bool (*overused)(struct session *s, struct plugin_use *use, const struct queue *queue);

@@ -114,12 +114,12 @@ struct node {
     VEC_OF(struct task *) tasks;   /* that hold room, or are promised it; in no order */
     const struct berth_measure *measure;
     bool in_shard;
-    uint32_t n_refs;                /* reservations' parts */
-    uint32_t n_over;                /* dimensions of which more is used than it offers */
-    VEC_OF(struct device) devices;  /* by class, index, uuid */
-    uint32_t n_off;                 /* devices that are not given out */
-    struct core_use *cores;         /* of kept->cores; NULL: nobody holds one */
-    uint8_t silent;                 /* heard of too long ago: SILENT_... bits, see serverless.h */
+    uint32_t n_refs;               /* reservations' parts */
+    uint32_t n_over;               /* dimensions of which more is used than it offers */
+    VEC_OF(struct device) devices; /* by class, index, uuid */
+    uint32_t n_off;                /* devices that are not given out */
+    struct core_use *cores;        /* of kept->cores; NULL: nobody holds one */
+    uint8_t silent;                /* heard of too long ago: SILENT_... bits, see serverless.h */
 };
 
 struct queue {

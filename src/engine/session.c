@@ -1,6 +1,7 @@
 /* Sessions: see session.h. */
 #include "engine/session.h"
 
+#include "engine/actions/hunt.h"
 #include "engine/beam.h"
 
 #include <assert.h>
@@ -80,6 +81,7 @@ void session_close(struct session *s)
         s->log.n--;
     }
     beam_close(s);
+    hunts_close(s);
     VEC_FINI(&s->log);
     VEC_FINI(&s->groups);
     arena_fini(&s->arena);

@@ -91,6 +91,7 @@ struct session {
     struct kind *as;   /* whom fit searches for, if not the task's own class; NULL mostly */
     struct topology *topology;
     struct protect *protect; /* NULL until a job has room kept */
+    struct hunts *hunts;     /* see actions/hunt.h; NULL until somebody takes room */
 };
 
 struct statement {
@@ -147,6 +148,8 @@ bool statement_has_evictions(const struct statement *stmt);
 /** Makes groups of the answer out of what was done; job is for whom. */
 void statement_commit(struct statement *stmt, struct job *job);
 void statement_discard(struct statement *stmt);
+/** Takes back one operation of whichever place; the caller takes it out of the log. */
+void statement_take_out(struct session *s, const struct op *op);
 
 /* Operations to be done again. */
 struct saved {

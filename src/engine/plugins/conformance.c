@@ -23,6 +23,7 @@ static enum vote keep_system(struct session *s, struct plugin_use *use, const st
 
 const struct plugin plugin_conformance = {
     .name = "conformance",
+    .has_local_victims = true,
     .preemptable = keep_system,
     .reclaimable = keep_system,
 };

@@ -102,6 +102,7 @@ const struct plugin plugin_gang = {
     .job_pipelined = job_pipelined,
     .sub_job_pipelined = sub_job_pipelined,
     .job_starving = job_starving,
+    .has_local_victims = true,
     .preemptable = spare,
     .reclaimable = spare,
 };

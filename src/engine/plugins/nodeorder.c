@@ -260,8 +260,7 @@ static bool is_simple(struct session *s, const struct plugin_use *use, const str
 
     return !model->is_huge && !model->n_lacking && !a->most &&
            asks_of(&kind->asks, DIM_CPU) < GAUGE_LIMIT &&
-           asks_of(&kind->asks, DIM_MEMORY) < GAUGE_LIMIT &&
-           !asks_gpu(use->state, kind) &&
+           asks_of(&kind->asks, DIM_MEMORY) < GAUGE_LIMIT && !asks_gpu(use->state, kind) &&
            (s->setup->is_reference || (!model->n_soft_taints && !has_preferences(kind)));
 }
 

@@ -67,6 +67,7 @@ const struct plugin plugin_priority = {
     .job_order = job_order,
     .task_order = task_order,
     .sub_job_order = sub_job_order,
+    .has_local_victims = true,
     .preemptable = preemptable,
     .job_starving = job_starving,
 };
