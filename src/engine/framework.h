@@ -51,6 +51,8 @@ struct plugin {
     /* Orders: below 0 if a goes first. */
     int (*job_order)(struct session *s, struct plugin_use *use, const struct job *a,
                      const struct job *b);
+    /** The same as a number, the smaller first; NULL: it has none. */
+    int64_t (*job_key)(struct session *s, struct plugin_use *use, const struct job *job);
     int (*task_order)(struct session *s, struct plugin_use *use, const struct task *a,
                       const struct task *b);
     int (*queue_order)(struct session *s, struct plugin_use *use, const struct queue *a,
@@ -214,6 +216,11 @@ void framework_hook(struct plugin_use *uses, size_t n, struct arena *arena,
 int job_cmp(struct session *s, const struct job *a, const struct job *b);
 /** Only what plugins say: 0 where they are indifferent. */
 int job_plugin_cmp(struct session *s, const struct job *a, const struct job *b);
+/* Plugins whose orders of jobs can be had as numbers together. */
+enum { JOB_KEYS = 2 };
+/** Whether job_cmp is an order by these numbers, and then by rank. */
+bool job_has_key(const struct session *s);
+void job_keys(struct session *s, const struct job *job, int64_t keys[JOB_KEYS]);
 int queue_cmp(struct session *s, const struct queue *a, const struct queue *b);
 int task_cmp(struct session *s, const struct task *a, const struct task *b);
 int sub_job_cmp(struct session *s, const struct sub_job *a, const struct sub_job *b);
