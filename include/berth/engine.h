@@ -27,6 +27,7 @@
 struct arena;
 struct str;
 struct berth_engine;
+struct berth_plugin; /* berth/plugin.h */
 
 #define BERTH_ENGINE_VERSION "1"
 #define BERTH_NEVER          INT64_MAX /* an instant that does not come */
@@ -199,6 +200,7 @@ struct berth_node {
     const struct berth_taint *taints;
     size_t n_taints;
     struct berth_words capabilities;
+    struct berth_words image_folders;    /* that images may come from; none: any */
     struct berth_amounts offers;         /* allocatable; without `pods` any number of tasks fits */
     struct berth_amounts device_classes; /* how many devices of each class claims can take */
     int weight;                          /* profile ledger */
@@ -242,6 +244,7 @@ struct berth_task_group {
     bool never_preempts; /* preemptionPolicy: Never */
     bool whole_cores;
     const char *capability;        /* exact, such as image@2.1 */
+    const char *image;             /* the path of its image, or a folder above it; NULL: none */
     const char *pinned_to;         /* the one node */
     struct berth_words gpu_models; /* best first; "any" alone: the catalogue */
     int64_t gpu_memory;            /* of one device */
@@ -554,6 +557,17 @@ struct berth_config {
  */
 MUST_CHECK int berth_config_check(const struct berth_config *config, struct err *err);
 
+/* A plugin that the caller has loaded. */
+struct berth_plugin_file {
+    const struct berth_plugin *plugin; /* must outlive every engine that it is given to */
+    const char *hash;                  /* of the file it came from: enters the digest */
+};
+
+/** The same where the configuration may name these plugins too. */
+MUST_CHECK int berth_config_check_with(const struct berth_config *config,
+                                       const struct berth_plugin_file *plugins, size_t n,
+                                       struct err *err);
+
 /** The i-th name of the built-in profiles, actions or plugins; NULL behind the last. */
 const char *berth_profile_at(size_t i);
 const char *berth_action_at(size_t i);
@@ -612,6 +626,15 @@ struct berth_delta {
 /** A new, empty engine with the default configuration. Yours to berth_engine_free. */
 MUST_CHECK struct berth_engine *berth_engine_new(struct err *err);
 void berth_engine_free(struct berth_engine *engine);
+
+/**
+ * Adds a plugin, which configurations applied from now on may name. Its name, version and hash
+ * are part of the digest of every cycle that it takes part in.
+ *
+ * Returns  0; -EINVAL: another ABI version, no name, or the name of a plugin that is there
+ */
+MUST_CHECK int berth_engine_add_plugin(struct berth_engine *engine,
+                                       const struct berth_plugin_file *file, struct err *err);
 
 /**
  * Applies deltas. Applying one twice changes nothing; order matters only between deltas of one

@@ -54,6 +54,15 @@ MUST_CHECK int berth_engine_explain(struct berth_engine *engine, const struct be
                                     const struct berth_task_ref *task, struct arena *arena,
                                     struct berth_explanation *out, struct err *err);
 
+/**
+ * Which groups of a job the cluster as it is could never run, however long they wait, and why: no
+ * node is large enough or has what they ask for, the gang is larger than all nodes, a task than its
+ * queue's cap. Runs no cycle.
+ */
+MUST_CHECK int berth_engine_never(struct berth_engine *engine, const struct berth_cycle_in *in,
+                                  const char *job, struct arena *arena,
+                                  const struct berth_verdict **out, size_t *n, struct err *err);
+
 /* One check of a node. */
 struct berth_check {
     const char *name; /* "ready", "label disk", "memory" ... */
@@ -191,5 +200,11 @@ struct berth_node_view {
 };
 MUST_CHECK int berth_engine_node(struct berth_engine *engine, const char *node, struct arena *arena,
                                  struct berth_node_view *out, struct err *err);
+
+/**
+ * Adds a reason as profile volcano's messages say it: "0/3 nodes are unavailable: 1 node(s) were
+ * unschedulable, 2 Insufficient cpu." Nodes on which the task would fit are not among them.
+ */
+void berth_reason_text(const struct berth_reason *reason, struct str *out);
 
 #endif

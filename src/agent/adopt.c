@@ -14,13 +14,28 @@
 #include "base/file.h"
 #include "base/log.h"
 
-enum { SPEC_MAX_BYTES = CLIENT_LINE_MAX_BYTES, NOTE_MAX_BYTES = 4096 };
+enum { SPEC_MAX_BYTES = CLIENT_LINE_MAX_BYTES + 4096 /* of notes */ };
 
-static bool has_file(const char *folder, const char *file)
+/* What an earlier agent noted behind the spec. */
+struct notes {
+    bool was_called, is_orphan;
+    enum cause stop; /* CAUSE_NONE: none was wanted */
+};
+
+static void read_notes(const char *text, struct notes *out)
 {
-    CLEANUP(freep) char *path = text_format("%s/%s", folder, file);
+    while (*text) {
+        size_t n = strcspn(text, "\n");
+        CLEANUP(freep) char *line = text_format("%.*s", (int)n, text);
 
-    return access(path, F_OK) == 0;
+        if (text_eq(line, "starting=1"))
+            out->was_called = true;
+        else if (text_eq(line, "orphan=1"))
+            out->is_orphan = true;
+        else if (text_begins(line, "stop="))
+            out->stop = (enum cause)states_find(line + strlen("stop="), cause_words, CAUSE_COUNT);
+        text += n + (text[n] == '\n');
+    }
 }
 
 /* What is no attempt of ours, or cannot be read: ended and removed. */
@@ -42,67 +57,62 @@ static int shelve(struct agent *agent, const char *id, const char *folder, struc
         return err->code;
     if (rename(folder, to) < 0)
         return runtime_forget(agent->runtime, folder, err);
-    shelf_keep(agent->shelf, id, clock_wall_ms(agent->clock), shelf_folder_bytes(to));
+    shelf_keep(agent->shelf, id, clock_wall_ms(agent->clock), shelf_look(to).bytes);
     return 0;
 }
 
 /* The stop that an earlier agent noted stands. */
-static void restore_stop(struct attempt *attempt)
+static void restore_stop(struct attempt *attempt, const struct notes *notes)
 {
-    CLEANUP(freep) char *path = text_format("%s/stop", attempt->folder);
-    CLEANUP(str_fini) struct str text = { 0 };
-    struct err err = { 0 };
-    int cause;
-
-    if (file_read(AT_FDCWD, path, NOTE_MAX_BYTES, &text, &err) < 0)
-        return;
-    cause = states_find(str_text(&text), cause_words, CAUSE_COUNT);
-    if (cause > CAUSE_NONE)
+    if ((int)notes->stop > CAUSE_NONE)
         attempt_happens(attempt, &(struct life_news){ .event = LIFE_STOP,
-                                                      .cause = (enum cause)cause,
+                                                      .cause = notes->stop,
                                                       .grace_ms = attempt->order.grace_ms });
 }
 
-static void begin(struct attempt *attempt, enum life_begin how)
+static void begin(struct attempt *attempt, const struct notes *notes, enum life_begin how)
 {
     unsigned deeds = life_begin(&attempt->life, how);
 
-    attempt->life.is_silent = has_file(attempt->folder, "orphan");
+    attempt->life.is_silent = notes->is_orphan;
     attempt_do(attempt, deeds);
 }
 
-static void begin_over(struct attempt *attempt, const struct life_news *news)
+static void begin_over(struct attempt *attempt, const struct notes *notes,
+                       const struct life_news *news)
 {
-    begin(attempt, LIFE_FOUND_OVER);
-    restore_stop(attempt);
+    begin(attempt, notes, LIFE_FOUND_OVER);
+    restore_stop(attempt, notes);
     attempt_happens(attempt, news);
 }
 
-static void take_over(struct attempt *attempt, const struct inspection *found);
+static void take_over(struct attempt *attempt, const struct notes *notes,
+                      const struct inspection *found);
 
-static void begin_running(struct attempt *attempt, bool is_second_look)
+static void begin_running(struct attempt *attempt, const struct notes *notes, bool is_second_look)
 {
     struct err err = { 0 };
     struct inspection again = { .state = FOLDER_GONE };
 
     if (watch_open(attempt->agent->runtime, attempt->folder, &attempt->watch, &err) == 0) {
-        begin(attempt, LIFE_FOUND_RUNNING);
+        begin(attempt, notes, LIFE_FOUND_RUNNING);
         attempt_listen(attempt);
-        restore_stop(attempt);
+        restore_stop(attempt, notes);
         return;
     }
     /* It ended between two looks: its record tells. */
     err = (struct err){ 0 };
     if (is_second_look ||
         runtime_inspect(attempt->agent->runtime, attempt->folder, &again, &err) < 0)
-        begin_over(attempt, &(struct life_news){ .event = LIFE_LOST });
+        begin_over(attempt, notes, &(struct life_news){ .event = LIFE_LOST });
     else if (again.state == FOLDER_RUNNING)
-        begin_running(attempt, true);
+        begin_running(attempt, notes, true);
     else
-        take_over(attempt, &again);
+        take_over(attempt, notes, &again);
 }
 
-static void take_over(struct attempt *attempt, const struct inspection *found)
+static void take_over(struct attempt *attempt, const struct notes *notes,
+                      const struct inspection *found)
 {
     struct exit_record unknown = {
         .text = "the agent died while it was starting: whether it ran is not known"
@@ -110,37 +120,42 @@ static void take_over(struct attempt *attempt, const struct inspection *found)
 
     switch (found->state) {
     case FOLDER_FRESH:
-        if (has_file(attempt->folder, "starting"))
-            begin_over(attempt, &(struct life_news){ .event = LIFE_EXITED, .exit = &unknown });
+        if (notes->was_called)
+            begin_over(attempt, notes,
+                       &(struct life_news){ .event = LIFE_EXITED, .exit = &unknown });
         else
-            begin(attempt, LIFE_FOUND_FRESH);
+            begin(attempt, notes, LIFE_FOUND_FRESH);
         break;
     case FOLDER_RUNNING:
-        begin_running(attempt, false);
+        begin_running(attempt, notes, false);
         break;
     case FOLDER_ENDED:
         attempt_take_exit(attempt, &found->exit);
-        begin_over(attempt, &(struct life_news){ .event = LIFE_EXITED, .exit = &found->exit });
+        begin_over(attempt, notes,
+                   &(struct life_news){ .event = LIFE_EXITED, .exit = &found->exit });
         break;
     case FOLDER_ORPHANED:
     case FOLDER_GONE:
-        begin_over(attempt, &(struct life_news){ .event = LIFE_LOST });
+        begin_over(attempt, notes, &(struct life_news){ .event = LIFE_LOST });
         break;
     }
 }
 
-/* Reads what was delivered. Returns NULL, and why, if that is no start of this id. */
-static json_t *read_line(const char *folder, const char *id, struct err *err)
+/* Reads what was delivered, and the notes. Returns NULL, and why, if that is no start of this id. */
+static json_t *read_line(const char *folder, const char *id, struct notes *notes, struct err *err)
 {
     CLEANUP(freep) char *path = text_format("%s/spec", folder);
     CLEANUP(str_fini) struct str text = { 0 };
     char expected[ORDER_ID_SIZE];
-    const char *name;
+    const char *name, *end;
     json_t *line;
 
     if (file_read(AT_FDCWD, path, SPEC_MAX_BYTES, &text, err) < 0)
         return NULL;
-    line = json_loadb(str_text(&text), text.len, 0, NULL);
+    end = strchr(str_text(&text), '\n'); /* missing: it was not stored whole */
+    line = end ? json_loadb(str_text(&text), (size_t)(end - str_text(&text)), 0, NULL) : NULL;
+    if (end)
+        read_notes(end + 1, notes);
     name = json_string_value(json_object_get(line, "attempt"));
     if (name && order_id(name, expected, err) == 0 && text_eq(expected, id))
         return line;
@@ -155,8 +170,9 @@ static int adopt_one(struct agent *agent, const char *id, struct err *err)
     CLEANUP(freep) char *folder = text_format("%s/%s", agent->attempts_dir, id);
     struct err why = { 0 };
     struct inspection found;
+    struct notes notes = { 0 };
     struct attempt *attempt;
-    json_t *line = read_line(folder, id, &why);
+    json_t *line = read_line(folder, id, &notes, &why);
     int r;
 
     if (!line)
@@ -170,7 +186,7 @@ static int adopt_one(struct agent *agent, const char *id, struct err *err)
     order_read(json_object_get(line, "spec"), id, folder, &agent->rules, &attempt->order);
     json_decref(line);
     log_info("adopted", "attempt", attempt->name, NULL);
-    take_over(attempt, &found);
+    take_over(attempt, &notes, &found);
     return 0;
 }
 

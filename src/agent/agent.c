@@ -6,6 +6,7 @@
  *     link.c      registering, beats, work      mail.c    acks and reports
  *     adopt.c     after a restart               relay.c   logs
  *     stop.c      the shutdown                  shelf.c   what is kept of ended attempts
+ *     spare.c     folders used again
  */
 #include "agent/agent.h"
 
@@ -50,6 +51,7 @@ static int set_names(struct agent *agent, const struct agent_options *options, s
     agent->data_dir = text_copy(options->data_dir);
     agent->attempts_dir = text_format("%s/attempts", options->data_dir);
     agent->ended_dir = text_format("%s/ended", options->data_dir);
+    agent->spare_dir = text_format("%s/spare", options->data_dir);
     agent->version = text_copy(options->version ? options->version : "");
     return 0;
 }
@@ -180,6 +182,9 @@ static int open_data(struct agent *agent, struct err *err)
         return err_sys(err, -errno, "open %s", lock);
     if (flock(agent->lock_fd, LOCK_EX | LOCK_NB) < 0)
         return err_set(err, -EBUSY, "%s: another agent has this folder", agent->data_dir);
+    r = spares_open(agent, err);
+    if (r < 0)
+        return r;
     return identity_open(agent->data_dir, &agent->identity, err);
 }
 
@@ -356,6 +361,8 @@ static void free_options(struct agent *agent)
     mem_free(agent->data_dir);
     mem_free(agent->attempts_dir);
     mem_free(agent->ended_dir);
+    mem_free(agent->spare_dir);
+    VEC_FINI(&agent->spares);
     mem_free(agent->version);
     mem_free(agent->register_offers);
     mem_free(agent->register_labels);

@@ -56,6 +56,7 @@ void attempt_free(struct attempt *attempt)
     order_fini(&attempt->order);
     mem_free(attempt->folder);
     mem_free(attempt->line);
+    str_fini(&attempt->notes);
     mem_free(attempt);
 }
 
@@ -72,6 +73,7 @@ void attempt_deliver(struct agent *agent, const char *name, const json_t *spec, 
     }
     attempt = attempt_new(agent, name, id);
     attempt->line = line;
+    attempt->spare = spare_take(agent);
     order_read(spec, id, attempt->folder, &agent->rules, &attempt->order);
     attempt_do(attempt, life_begin(&attempt->life, LIFE_DELIVERED));
 }
@@ -270,20 +272,17 @@ void attempt_listen(struct attempt *attempt)
 static void start(struct attempt *attempt)
 {
     struct agent *agent = attempt->agent;
-    CLEANUP(freep) char *mark = text_format("%s/starting", attempt->folder);
     struct err err = { 0 };
-    int fd, r;
+    int r;
 
     point("before-start");
     attempt->called_us = now_us(agent);
     wire_timing_add(&attempt->timings, "start-wait", attempt->ready_us - attempt->received_us,
                     attempt->called_us - attempt->ready_us, NULL);
     /* Between here and the monitor's own first trace an agent may die: never start it twice. */
-    fd = open(mark, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
-    if (fd >= 0)
-        close(fd);
-    r = fd < 0 ? err_sys(&err, -errno, "make %s", mark)
-               : runtime_start(agent->runtime, &attempt->order.container, &attempt->watch, &err);
+    r = attempt_note(attempt, "starting", "1", &err);
+    if (r == 0)
+        r = runtime_start(agent->runtime, &attempt->order.container, &attempt->watch, &err);
     point("after-start");
     if (r < 0)
         attempt_happens(attempt,
@@ -305,26 +304,41 @@ static void signal_all(struct attempt *attempt, enum stop stop)
 
 static void note_stop(struct attempt *attempt)
 {
-    attempt_note(attempt, "stop", cause_words[attempt->life.wanted]);
+    struct err err = { 0 };
+
+    if (attempt_note(attempt, "stop", cause_words[attempt->life.wanted], &err) < 0)
+        log_warn("a stop would be forgotten by a restart", "why", err.text, NULL);
 }
 
-/* Nothing is left of it but its folder, which is kept for its log if it was ever let start. */
-static void retire(struct attempt *attempt)
+/* Puts the folder onto the shelf, in the place of one of the same name: of another life of the ledger. */
+static bool shelve(struct attempt *attempt)
 {
     struct agent *agent = attempt->agent;
     CLEANUP(freep) char *to = text_format("%s/%s", agent->ended_dir, attempt->id);
-    bool is_kept = attempt->life.ack == ACK_GIVEN;
-    int64_t now = clock_wall_ms(agent->clock);
+    struct err err = { 0 };
+
+    if (rename(attempt->folder, to) < 0 &&
+        (file_remove_tree(AT_FDCWD, to, &err) < 0 || rename(attempt->folder, to) < 0))
+        return false;
+    shelf_keep(agent->shelf, attempt->id, clock_wall_ms(agent->clock), attempt->work.content.bytes);
+    return true;
+}
+
+/* Nothing is left of it but its folder, which is kept for its log if it has one. */
+static void retire(struct attempt *attempt)
+{
+    struct agent *agent = attempt->agent;
+    bool was_let_start = attempt->life.ack == ACK_GIVEN, is_gone = false;
 
     point("after-report");
-    if (is_kept && rename(attempt->folder, to) < 0) {
-        /* Another life of the ledger had one of the same name. */
-        struct err err = { 0 };
-        is_kept = file_remove_tree(AT_FDCWD, to, &err) == 0 && rename(attempt->folder, to) == 0;
+    if (attempt->work.content.is_spare) {
+        if (was_let_start)
+            shelf_keep_silent(agent->shelf, attempt->id, clock_wall_ms(agent->clock));
+        is_gone = spare_give(agent, attempt->folder);
+    } else if (was_let_start) {
+        is_gone = shelve(attempt);
     }
-    if (is_kept)
-        shelf_keep(agent->shelf, attempt->id, now, attempt->work.folder_bytes);
-    else
+    if (!is_gone)
         work_forget(agent, text_copy(attempt->folder));
     relay_poke(agent->relay, attempt->name);
     attempt_free(attempt);

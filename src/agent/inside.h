@@ -21,13 +21,17 @@ enum alarm { ALARM_START, ALARM_LIMIT, ALARM_GRACE, ALARM_CLEAN, ALARM_COUNT };
 
 enum said { SAID_NOTHING, SAID_START, SAID_END };
 
+enum { SPARES_MAX = 64 };
+
 /* One attempt on this node. */
 struct attempt {
     struct agent *agent;
     char name[NAME_ATTEMPT_SIZE];
     char id[ORDER_ID_SIZE];
     char *folder;
-    char *line; /* as delivered, until it is stored */
+    char *line;       /* as delivered, until it is stored */
+    struct str notes; /* to be written when it is */
+    unsigned spare;   /* the folder that becomes its own; 0: a new one */
     struct order order;
     struct life life;
 
@@ -39,7 +43,7 @@ struct attempt {
         struct err err;
         struct wire_timings timings;
         struct watch *watch; /* to be freed */
-        int64_t folder_bytes;
+        struct shelf_content content;
     } work;
     atomic_bool is_cancelled;
 
@@ -74,8 +78,8 @@ enum link_state { LINK_DOWN, LINK_REGISTERING, LINK_UP };
 
 struct agent {
     /* options, copied */
-    char *node, *data_dir, *attempts_dir, *ended_dir, *version, *register_offers, *register_labels,
-        *register_taints, *register_images;
+    char *node, *data_dir, *attempts_dir, *ended_dir, *spare_dir, *version, *register_offers,
+        *register_labels, *register_taints, *register_images;
     struct order_rules rules;
     int64_t start_timeout_ms, stop_budget_ms;
     unsigned turns_max;
@@ -98,6 +102,10 @@ struct agent {
     struct attempt *queue, **queue_end;
     unsigned n_turns;
     bool is_giving_turns;
+
+    /* spare folders, by number; spare.c */
+    VEC_OF(unsigned) spares;
+    unsigned spare_last;
 
     /* the link to the server; link.c, mail.c */
     enum link_state link;
@@ -158,8 +166,22 @@ void work_prepare(struct attempt *attempt);
 void work_clean(struct attempt *attempt);
 /** Removes the folder at that path with all in it, on a thread. Takes path. */
 void work_forget(struct agent *agent, char *path);
-/** Writes a small file into the attempt's folder; what fails is logged. */
-void attempt_note(struct attempt *attempt, const char *file, const char *text);
+/** Adds WORD=VALUE to what is stored of the attempt. Returns 0; a negative errno. */
+MUST_CHECK int attempt_note(struct attempt *attempt, const char *word, const char *value,
+                            struct err *err);
+
+/* ---- spare.c ---- */
+
+/** Makes the folder of spares, and removes what an earlier agent left in it. */
+MUST_CHECK int spares_open(struct agent *agent, struct err *err);
+/** Takes a folder that holds nothing of worth away from where it is. False: it is still there. */
+bool spare_give(struct agent *agent, const char *folder);
+/** Takes one out; 0: there is none. */
+unsigned spare_take(struct agent *agent);
+/** Makes attempt->spare the attempt's folder, with its spec. False: there is no folder yet. On a thread. */
+bool spare_use(const struct attempt *attempt);
+/** Writes the file `spec`. Returns 0 or a negative errno. */
+int spec_write(const char *folder, const char *line);
 
 /* ---- adopt.c ---- */
 

@@ -179,8 +179,8 @@ static unsigned on_over(struct life *life, const struct life_news *news)
         set_exit(life, news->exit);
         break;
     case LIFE_LOST:
-        set_end(life, CAUSE_START_FAILED, DETAIL_RUNTIME_FAILED,
-                "its monitor died: how the container ended is not known");
+        set_end(life, CAUSE_MONITOR_LOST, DETAIL_NONE,
+                "its monitor was killed: how the container ended is not known");
         break;
     default: /* LIFE_SPAWN_FAILED */
         if (life->step != LIFE_STARTING)

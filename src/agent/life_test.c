@@ -164,7 +164,7 @@ static const struct {
       "prepare ack arm-start queue start free+disarm+clean say-end retire", CAUSE_START_FAILED,
       DETAIL_RUNTIME_FAILED, 0, 0, false },
     { "the monitor dies", LIFE_DELIVERED, BY_THE_BOOK " lost cleaned taken", STARTED END_DEEDS,
-      CAUSE_START_FAILED, DETAIL_RUNTIME_FAILED, 0, 0, false },
+      CAUSE_MONITOR_LOST, DETAIL_NONE, 0, 0, false },
     { "the start is late while it is prepared", LIFE_DELIVERED,
       "stored acked start-late prepare-cancelled cleaned taken",
       "prepare ack arm-start cancel" END_DEEDS, CAUSE_START_FAILED, DETAIL_START_TIMEOUT, 0, 0,
@@ -211,8 +211,7 @@ static const struct {
     { "found ended", LIFE_FOUND_OVER, "exit-3 cleaned taken", "- free+disarm+clean say-end retire",
       CAUSE_COMPLETED, DETAIL_NONE, 3, 0, false },
     { "found without monitor", LIFE_FOUND_OVER, "lost cleaned taken",
-      "- free+disarm+clean say-end retire", CAUSE_START_FAILED, DETAIL_RUNTIME_FAILED, 0, 0,
-      false },
+      "- free+disarm+clean say-end retire", CAUSE_MONITOR_LOST, DETAIL_NONE, 0, 0, false },
 };
 
 TEST(life_does_what_each_event_asks_for)

@@ -339,10 +339,12 @@ static void orphan_all(struct agent *agent)
 
     VEC_EACH (sent, &names) {
         struct attempt *attempt = attempt_find(agent, sent->name);
+        struct err err = { 0 };
         if (!attempt)
             continue;
         log_warn("an orphan: the server is not the one that gave it", "attempt", sent->name, NULL);
-        attempt_note(attempt, "orphan", "");
+        if (attempt_note(attempt, "orphan", "1", &err) < 0)
+            log_warn("an orphan would be forgotten by a restart", "why", err.text, NULL);
         attempt_on(attempt, LIFE_ORPHANED);
     }
     VEC_FINI(&names);

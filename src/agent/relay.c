@@ -170,6 +170,14 @@ static void send_piece(struct stream *stream, bool is_gone)
     stream->sending = client_send(stream->relay->agent->client, &request, on_taken, stream);
 }
 
+/* Nothing more than what was sent. */
+static void send_end(struct stream *stream)
+{
+    stream->piece = (struct log_piece){ .offset = stream->at };
+    stream->is_last = true;
+    send_piece(stream, false);
+}
+
 static void send_gone(struct stream *stream)
 {
     stream->piece = (struct log_piece){ .offset = stream->at };
@@ -253,7 +261,10 @@ static void read_on(struct stream *stream)
     mem_free(stream->folder);
     stream->folder = folder_of(stream);
     if (!stream->folder) {
-        send_gone(stream);
+        if (shelf_is_silent(agent->shelf, stream->id))
+            send_end(stream);
+        else
+            send_gone(stream);
         return;
     }
     stream->was_complete = is_complete(stream);

@@ -1,10 +1,14 @@
 /*
  * Shelf: the folders of ended attempts, with their logs, kept until they are too old or too many.
  * Owned by one thread; removing is done by the pool.
+ *
+ * Of an attempt that wrote nothing only the name is kept, in the shelf's file `.silent`: so that its log is
+ * known to be empty and not taken for lost.
  */
 #ifndef AGENT_SHELF_H
 #define AGENT_SHELF_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -25,8 +29,17 @@ void shelf_close(struct shelf *shelf);
 void shelf_keep(struct shelf *shelf, const char *name, int64_t ended_ms, int64_t bytes);
 /** Removes what is too old by now. */
 void shelf_trim(struct shelf *shelf, int64_t now_wall_ms);
-/** What a folder takes on disk, with all in it, one level deep. */
-int64_t shelf_folder_bytes(const char *path);
+/** An attempt ended at that time and wrote nothing; no folder of it is there. */
+void shelf_keep_silent(struct shelf *shelf, const char *name, int64_t ended_ms);
+/** Whether that is known of it. */
+bool shelf_is_silent(const struct shelf *shelf, const char *name);
+
+/* What lies in an attempt's folder. */
+struct shelf_content {
+    int64_t bytes; /* on disk, one level deep; of the folder alone where is_spare */
+    bool is_spare; /* nothing but what every attempt has: no log, nothing that was left behind */
+};
+struct shelf_content shelf_look(const char *path);
 int64_t shelf_bytes(const struct shelf *shelf);
 
 #endif

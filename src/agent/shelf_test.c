@@ -111,3 +111,49 @@ TEST(shelf_knows_what_was_there_before)
     CHECK(!is_there(&scene, "old") && is_there(&scene, "young"));
     scene_end(&scene);
 }
+
+TEST(shelf_knows_who_wrote_nothing)
+{
+    struct scene scene;
+
+    scene_begin(&scene);
+    open_shelf(&scene, 1000, 1 << 30);
+    shelf_keep_silent(scene.shelf, "old", 1000);
+    shelf_keep_silent(scene.shelf, "new", 1900);
+    CHECK(shelf_is_silent(scene.shelf, "old") && shelf_is_silent(scene.shelf, "new"));
+    CHECK(!shelf_is_silent(scene.shelf, "other"));
+    shelf_trim(scene.shelf, 2001);
+    CHECK(!shelf_is_silent(scene.shelf, "old") && shelf_is_silent(scene.shelf, "new"));
+    shelf_close(scene.shelf);
+    open_shelf(&scene, 1000, 1 << 30); /* after a restart */
+    CHECK(shelf_is_silent(scene.shelf, "new"));
+    shelf_trim(scene.shelf, 3000);
+    CHECK_EQ(shelf_bytes(scene.shelf), 0);
+    pool_close(scene.pool);
+    scene_end(&scene);
+}
+
+static const struct {
+    const char *name, *file;
+    bool is_spare;
+} contents[] = {
+    { "nothing", NULL, true },         { "a spec", "spec", true },
+    { "a record", "exit", true },      { "a log", "log.0", false },
+    { "a later log", "log.9", false }, { "what was left behind", "bundle", false },
+};
+
+TEST(shelf_sees_what_is_worth_keeping)
+{
+    ROW_EACH (c, contents) {
+        char dir[] = "/tmp/berth-shelf-XXXXXX";
+        struct err err = { 0 };
+        CHECK(mkdtemp(dir));
+        if (c->file) {
+            CLEANUP(freep) char *path = text_format("%s/%s", dir, c->file);
+            CHECK_OK(file_write(AT_FDCWD, path, "x", 1, 0600, false, &err), &err);
+        }
+        CHECK_EQ(shelf_look(dir).is_spare, c->is_spare);
+        CHECK(shelf_look(dir).bytes >= (c->is_spare ? 4096 : 8192));
+        CHECK_OK(file_remove_tree(AT_FDCWD, dir, &err), &err);
+    }
+}

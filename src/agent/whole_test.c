@@ -441,6 +441,52 @@ TEST(logs_are_read_while_it_runs_and_after)
     end();
 }
 
+static bool has_spare(struct fake *f)
+{
+    CLEANUP(freep) char *path = text_format("%s/spare/1", f->dir);
+
+    return access(path, F_OK) == 0;
+}
+
+static bool second_runs(struct fake *f)
+{
+    return f->stream && f->attempts[1].state == ATTEMPT_RUNNING;
+}
+
+/* The folder of one that wrote nothing is used again, and nothing of the one is taken for the other's. */
+TEST(a_folder_is_used_again)
+{
+    struct fake_attempt *second;
+    CLEANUP(freep) char *folder = NULL;
+
+    begin_with_agent();
+    fake_add(&fake, "j-1/task.0#1", SHELL("exit 3"));
+    fake_wait(&fake, fake_all_ended, "the first end");
+    CHECK_EQ(fake.attempts[0].code, 3);
+    fake_wait(&fake, has_spare, "the folder to be spare");
+    second = fake_add(&fake, "j-2/task.0#1", SLEEP);
+    fake_wait(&fake, second_runs, "it to run");
+    CHECK(!has_spare(&fake));
+    folder = text_format("%s/attempts/j-2.task.0.1", fake.dir);
+    CHECK_EQ(access(folder, F_OK), 0);
+
+    /* It runs: the record of the one before would say that it had ended. */
+    fake_finish(&fake, SIGKILL);
+    fake_spawn(&fake, NULL);
+    fake_wait(&fake, second_runs, "it to be adopted");
+    CHECK_EQ(second->n_ends, 0);
+    fake_stop(&fake, second, CAUSE_CANCELLED, 5000);
+    fake_wait(&fake, fake_all_ended, "the second end");
+    CHECK_EQ(second->cause, CAUSE_CANCELLED);
+
+    /* The log of the first is empty, not lost, also for an agent that did not run it. */
+    fake_read_log(&fake, "j-1/task.0#1", 0, 0, false);
+    fake_wait(&fake, log_is_over, "an empty log");
+    CHECK(!fake.log_is_gone);
+    CHECK_EQ(fake.log.len, 0);
+    end();
+}
+
 TEST(a_large_log_comes_whole_in_pieces)
 {
     begin_with_agent();

@@ -22,16 +22,14 @@
 
 static int store(struct attempt *attempt, struct err *err)
 {
-    CLEANUP(closep) int dir = -1;
+    int r;
 
-    if (!attempt->line)
-        return 0; /* an earlier agent has */
+    if (!attempt->line || spare_use(attempt))
+        return 0; /* without a line an earlier agent has */
     if (mkdir(attempt->folder, 0700) < 0)
         return err_sys(err, -errno, "make %s", attempt->folder);
-    dir = open(attempt->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (dir < 0)
-        return err_sys(err, -errno, "open %s", attempt->folder);
-    return file_write(dir, "spec", attempt->line, strlen(attempt->line), 0600, false, err);
+    r = spec_write(attempt->folder, attempt->line);
+    return r < 0 ? err_sys(err, r, "write %s/spec", attempt->folder) : 0;
 }
 
 static int on_phase_end(void *ctx, const struct phase_report *report)
@@ -49,11 +47,32 @@ static int on_phase_end(void *ctx, const struct phase_report *report)
     return 0;
 }
 
+/* Behind the spec, in the same file: to make another costs as much as the rest of a delivery. */
+static int append(struct attempt *attempt, const char *text, size_t n, struct err *err)
+{
+    CLEANUP(freep) char *path = text_format("%s/spec", attempt->folder);
+    CLEANUP(closep) int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+    int r = fd < 0 ? -errno : file_write_all(fd, text, n);
+
+    return r < 0 ? err_sys(err, r, "note in %s", path) : 0;
+}
+
+static void write_notes(struct attempt *attempt)
+{
+    struct err err = { 0 };
+
+    if (append(attempt, str_text(&attempt->notes), attempt->notes.len, &err) < 0)
+        log_warn("cannot note in an attempt's folder", "why", err.text, NULL);
+    str_fini(&attempt->notes);
+}
+
 static void on_stored(void *arg)
 {
     struct attempt *attempt = arg;
 
     mem_free(TAKE(attempt->line));
+    if (attempt->notes.len)
+        write_notes(attempt);
     wire_timing_add(&attempt->timings, "receive", 0, now_us(attempt->agent) - attempt->received_us,
                     NULL);
     point("after-store");
@@ -116,7 +135,7 @@ static void run_clean(void *arg)
     attempt->work.r = runtime_clean(attempt->agent->runtime, attempt->folder, &attempt->work.err);
     /* Waits for a monitor that has ended; one that hung was ended by the cleaning. */
     watch_free(TAKE(attempt->work.watch));
-    attempt->work.folder_bytes = shelf_folder_bytes(attempt->folder);
+    attempt->work.content = shelf_look(attempt->folder);
 }
 
 static void on_cleaned(void *arg)
@@ -151,11 +170,12 @@ void work_forget(struct agent *agent, char *path)
     pool_run(agent->helpers, run_forget, NULL, NULL, path);
 }
 
-void attempt_note(struct attempt *attempt, const char *file, const char *text)
+int attempt_note(struct attempt *attempt, const char *word, const char *value, struct err *err)
 {
-    CLEANUP(freep) char *path = text_format("%s/%s", attempt->folder, file);
-    struct err err = { 0 };
+    CLEANUP(freep) char *line = text_format("%s=%s\n", word, value);
 
-    if (file_write(AT_FDCWD, path, text, strlen(text), 0600, false, &err) < 0)
-        log_warn("cannot note in an attempt's folder", "why", err.text, NULL);
+    if (!attempt->line)
+        return append(attempt, line, strlen(line), err);
+    str_add(&attempt->notes, line); /* the spec is being stored: behind that */
+    return 0;
 }

@@ -14,10 +14,11 @@
 
 #define LARGEST_PLAIN ((int64_t)1 << 53) /* beyond it a number may have lost digits on its way */
 
-/* The depth of the deepest value. jansson has a limit of its own that cannot be set. */
-static size_t depth_of(const char *text, size_t n)
+/* Where the first value begins that is too deep; n if none is. jansson has a limit of its own that
+ * cannot be set. */
+static size_t too_deep_at(const char *text, size_t n)
 {
-    size_t depth = 0, most = 0;
+    size_t depth = 0;
     bool in_text = false;
 
     for (size_t i = 0; i < n; i++) {
@@ -27,11 +28,31 @@ static size_t depth_of(const char *text, size_t n)
         else if (c == '"')
             in_text = !in_text;
         else if (!in_text && (c == '{' || c == '['))
-            most = ++depth > most ? depth : most;
+            depth++;
         else if (!in_text && (c == '}' || c == ']') && depth)
             depth--;
+        if (depth > JSON_DEPTH_MAX)
+            return i;
     }
-    return most;
+    return n;
+}
+
+static int refuse_depth(const char *text, size_t at, struct problem *problem)
+{
+    size_t i = problem->n_fields, line_begin = 0;
+    int line = 1;
+
+    problem_add(problem, PROBLEM_BAD_REQUEST, "", "nested more than %d deep", JSON_DEPTH_MAX);
+    for (size_t k = 0; k < at; k++)
+        if (text[k] == '\n') {
+            line++;
+            line_begin = k + 1;
+        }
+    if (i < PROBLEM_FIELDS_MAX) {
+        problem->fields[i].line = line;
+        problem->fields[i].column = (int)(at - line_begin) + 1;
+    }
+    return -EINVAL;
 }
 
 static bool is_of_number(char c)
@@ -100,9 +121,8 @@ int json_read(const char *text, size_t n, size_t most, json_t **out, struct prob
     if (n > most)
         return problem_set(problem, PROBLEM_TOO_LARGE, "%zu bytes, and at most %zu are read", n,
                            most);
-    if (depth_of(text, n) > JSON_DEPTH_MAX)
-        return problem_add(problem, PROBLEM_BAD_REQUEST, "", "nested more than %d deep",
-                           JSON_DEPTH_MAX);
+    if (too_deep_at(text, n) < n)
+        return refuse_depth(text, too_deep_at(text, n), problem);
     value = json_loadb(text, n, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
     if (!value && json_error_code(&error) == json_error_numeric_overflow)
         return read_large_numbers(text, n, &error, out, problem);

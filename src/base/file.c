@@ -58,6 +58,16 @@ int file_write_all(int fd, const void *data, size_t n)
     return 0;
 }
 
+int file_overwrite(int fd, const void *data, size_t n)
+{
+    struct stat st;
+    int r = file_write_all(fd, data, n);
+
+    if (r == 0 && fstat(fd, &st) == 0 && st.st_size > (off_t)n && ftruncate(fd, (off_t)n) < 0)
+        r = -errno;
+    return r;
+}
+
 /* fsync of the directory makes the rename itself durable. */
 static int sync_parent(int dir, const char *path)
 {

@@ -40,4 +40,13 @@ MUST_CHECK int file_remove_tree(int dir, const char *path, struct err *err);
 /** write(2) until all is written; 0, or a negative errno. */
 MUST_CHECK int file_write_all(int fd, const void *data, size_t n);
 
+/**
+ * Writes a file that is open, at its start, in the place of all that it holds. It is never empty in
+ * between: where a file is emptied and written again, ext4 writes it out to the disk when it is closed.
+ *
+ * @n       at least 1
+ * Returns  0, or a negative errno
+ */
+MUST_CHECK int file_overwrite(int fd, const void *data, size_t n);
+
 #endif

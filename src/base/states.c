@@ -44,6 +44,7 @@ const char *const cause_words[CAUSE_COUNT] = {
     [CAUSE_SHUTDOWN] = "SHUTDOWN",
     [CAUSE_NODE_LOST] = "NODE_LOST",
     [CAUSE_DISOWNED] = "DISOWNED",
+    [CAUSE_MONITOR_LOST] = "MONITOR_LOST",
 };
 
 const char *const detail_words[DETAIL_COUNT] = {
@@ -57,11 +58,38 @@ const char *const detail_words[DETAIL_COUNT] = {
     [DETAIL_START_TIMEOUT] = "START_TIMEOUT",
     [DETAIL_COMMAND_NOT_FOUND] = "COMMAND_NOT_FOUND",
     [DETAIL_COMMAND_NOT_EXECUTABLE] = "COMMAND_NOT_EXECUTABLE",
+    [DETAIL_IMAGE_NOT_ALLOWED] = "IMAGE_NOT_ALLOWED",
 };
 
 const char *const then_words[THEN_COUNT] = {
     [THEN_NONE] = "",         [THEN_AGAIN] = "again",         [THEN_SUCCEEDED] = "succeeded",
     [THEN_FAILED] = "failed", [THEN_CANCELLED] = "cancelled",
+};
+
+const char *const reservation_state_words[RESERVATION_COUNT] = {
+    [RESERVATION_OPEN] = "open",
+    [RESERVATION_USED] = "used",
+    [RESERVATION_ENDED] = "ended",
+};
+
+const char *const purpose_words[PURPOSE_COUNT] = {
+    [PURPOSE_EVICTION] = "eviction",
+    [PURPOSE_MACHINE] = "machine",
+};
+
+const char *const release_words[RELEASE_COUNT] = {
+    [RELEASE_NONE] = "",
+    [RELEASE_OWNER_GONE] = "OWNER_GONE",
+    [RELEASE_MOVED] = "MOVED",
+    [RELEASE_NODE_CHANGED] = "NODE_CHANGED",
+    [RELEASE_NOT_CAME] = "NOT_CAME",
+    [RELEASE_TIMED_OUT] = "TIMED_OUT",
+    [RELEASE_TAKEN] = "TAKEN",
+};
+
+const char *const order_state_words[ORDER_STATE_COUNT] = {
+    [ORDER_WANTED] = "wanted", [ORDER_PLACED] = "placed",       [ORDER_CAME] = "came",
+    [ORDER_FAILED] = "failed", [ORDER_CANCELLED] = "cancelled", [ORDER_RELEASED] = "released",
 };
 
 int states_find(const char *word, const char *const *words, size_t n)
@@ -127,6 +155,7 @@ bool cause_spends_try(enum cause cause, int exit_code)
     case CAUSE_HEALTH_FAILED:
     case CAUSE_START_FAILED:
     case CAUSE_DISOWNED:
+    case CAUSE_MONITOR_LOST:
         return true;
     case CAUSE_NONE:
     case CAUSE_LIMIT_REACHED:
@@ -160,6 +189,7 @@ static int strength(enum cause cause)
     case CAUSE_START_FAILED:
     case CAUSE_NODE_LOST:
     case CAUSE_DISOWNED:
+    case CAUSE_MONITOR_LOST:
     case CAUSE_COUNT:
         return 0;
     }
@@ -175,6 +205,8 @@ int cause_shell_code(enum cause cause, enum detail detail, int exit_code, int ex
 {
     if (cause == CAUSE_OUT_OF_MEMORY)
         return 128 + SIGKILL;
+    if (cause == CAUSE_MONITOR_LOST)
+        return 125;
     if (cause == CAUSE_START_FAILED) {
         if (detail == DETAIL_COMMAND_NOT_FOUND)
             return 127;
@@ -186,4 +218,25 @@ int cause_shell_code(enum cause cause, enum detail detail, int exit_code, int ex
 bool node_takes_work(enum node_state state)
 {
     return state == NODE_READY;
+}
+
+bool order_may_become(enum order_state from, enum order_state to)
+{
+    static const bool may[ORDER_STATE_COUNT][ORDER_STATE_COUNT] = {
+        [ORDER_WANTED] = { [ORDER_PLACED] = true,
+                           [ORDER_CAME] = true,
+                           [ORDER_FAILED] = true,
+                           [ORDER_CANCELLED] = true },
+        [ORDER_PLACED] = { [ORDER_CAME] = true,
+                           [ORDER_FAILED] = true,
+                           [ORDER_CANCELLED] = true,
+                           [ORDER_RELEASED] = true },
+    };
+
+    return may[from][to];
+}
+
+bool order_is_over(enum order_state state)
+{
+    return state != ORDER_WANTED && state != ORDER_PLACED;
 }

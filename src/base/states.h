@@ -76,6 +76,7 @@ enum cause {
     CAUSE_SHUTDOWN,
     CAUSE_NODE_LOST,
     CAUSE_DISOWNED,
+    CAUSE_MONITOR_LOST, /* its monitor was killed: how it ended is not known */
     CAUSE_COUNT
 };
 
@@ -91,11 +92,41 @@ enum detail {
     DETAIL_START_TIMEOUT,
     DETAIL_COMMAND_NOT_FOUND,
     DETAIL_COMMAND_NOT_EXECUTABLE,
+    DETAIL_IMAGE_NOT_ALLOWED,
     DETAIL_COUNT
 };
 
 /* What becomes of a task when its attempt has ended. */
 enum then { THEN_NONE, THEN_AGAIN, THEN_SUCCEEDED, THEN_FAILED, THEN_CANCELLED, THEN_COUNT };
+
+/* Room that is held for a job until it can be bound; of each of its parts too. */
+enum reservation_state { RESERVATION_OPEN, RESERVATION_USED, RESERVATION_ENDED, RESERVATION_COUNT };
+
+/* What it is held for. */
+enum purpose { PURPOSE_EVICTION, PURPOSE_MACHINE, PURPOSE_COUNT };
+
+/* Why held room was let go without being bound. */
+enum release {
+    RELEASE_NONE,
+    RELEASE_OWNER_GONE,   /* its job is over, stopping, held, suspended or changed */
+    RELEASE_MOVED,        /* its task was bound elsewhere, or another reservation carries it on */
+    RELEASE_NODE_CHANGED, /* its node takes no work any more, or not this work */
+    RELEASE_NOT_CAME,     /* the machine that was ordered did not come */
+    RELEASE_TIMED_OUT,    /* the room did not come, or nobody bound it */
+    RELEASE_TAKEN,        /* one that could have preempted its owner took it */
+    RELEASE_COUNT
+};
+
+/* A machine that was asked for. */
+enum order_state {
+    ORDER_WANTED,
+    ORDER_PLACED, /* a provider has it in hand */
+    ORDER_CAME,   /* its node registered */
+    ORDER_FAILED,
+    ORDER_CANCELLED,
+    ORDER_RELEASED, /* placed, and given back before it came */
+    ORDER_STATE_COUNT
+};
 
 extern const char *const attempt_state_words[ATTEMPT_STATE_COUNT];
 extern const char *const task_state_words[TASK_STATE_COUNT];
@@ -105,6 +136,10 @@ extern const char *const queue_state_words[QUEUE_STATE_COUNT];
 extern const char *const cause_words[CAUSE_COUNT];
 extern const char *const detail_words[DETAIL_COUNT];
 extern const char *const then_words[THEN_COUNT];
+extern const char *const reservation_state_words[RESERVATION_COUNT];
+extern const char *const purpose_words[PURPOSE_COUNT];
+extern const char *const release_words[RELEASE_COUNT];
+extern const char *const order_state_words[ORDER_STATE_COUNT];
 
 /** The place of a word in one of the lists above (n of it), or -1. */
 int states_find(const char *word, const char *const *words, size_t n);
@@ -130,11 +165,17 @@ bool cause_is_stronger(enum cause new_cause, enum cause old_cause);
 
 /**
  * What a shell sees of an attempt's end: the code; 128 + n for a signal; 137 for out of memory
- * and for a limit reached after KILL; 125, 126, 127 for a start that failed.
+ * and for a limit reached after KILL; 125, 126, 127 for a start that failed, 125 for an end that
+ * nobody saw.
  */
 int cause_shell_code(enum cause cause, enum detail detail, int exit_code, int exit_signal);
 
 /** Whether a node in this state may be given new work, flags aside. */
 bool node_takes_work(enum node_state state);
+
+/** Whether an order in this state may come to that one. */
+bool order_may_become(enum order_state from, enum order_state to);
+/** Whether an order in this state is over: came, failed, cancelled or released. */
+bool order_is_over(enum order_state state);
 
 #endif

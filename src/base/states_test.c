@@ -15,6 +15,10 @@ static const struct {
     { cause_words, CAUSE_COUNT, "cause" },
     { detail_words, DETAIL_COUNT, "detail" },
     { then_words, THEN_COUNT, "then" },
+    { reservation_state_words, RESERVATION_COUNT, "reservation" },
+    { purpose_words, PURPOSE_COUNT, "purpose" },
+    { release_words, RELEASE_COUNT, "release" },
+    { order_state_words, ORDER_STATE_COUNT, "order" },
 };
 
 TEST(states_have_one_word_each)
@@ -24,6 +28,16 @@ TEST(states_have_one_word_each)
             CHECK(c->words[i] != NULL);
             CHECK_EQ(states_find(c->words[i], c->words, c->n), i);
         }
+}
+
+TEST(order_that_is_over_stays_so)
+{
+    for (int from = 0; from < ORDER_STATE_COUNT; from++) {
+        bool moves = false;
+        for (int to = 0; to < ORDER_STATE_COUNT; to++)
+            moves = moves || order_may_become((enum order_state)from, (enum order_state)to);
+        CHECK_EQ(moves, !order_is_over((enum order_state)from));
+    }
 }
 
 TEST(attempt_ended_is_for_good)

@@ -28,14 +28,31 @@ void amount_add_bytes(int64_t bytes, struct str *out)
     str_add(out, units[unit]);
 }
 
+/* Thousandths as a decimal: 2500 is "2.5". */
+static void add_milli(int64_t milli, struct str *out)
+{
+    int64_t rest = milli % 1000;
+    int n_digits = 3;
+
+    str_addf(out, "%" PRId64, milli / 1000);
+    if (rest == 0)
+        return;
+    for (; rest % 10 == 0; rest /= 10)
+        n_digits--;
+    str_addf(out, ".%0*" PRId64, n_digits, rest);
+}
+
 void amount_add(const char *text, const char *resource, struct str *out)
 {
     struct err err = { 0 };
-    int64_t bytes;
+    size_t n = strlen(text);
+    int64_t bytes, milli;
 
     if (quantity_unit_of(resource) == QUANTITY_BYTES &&
         quantity_parse(text, QUANTITY_BYTES, &bytes, &err) == 0)
         amount_add_bytes(bytes, out);
+    else if (n > 1 && text[n - 1] == 'm' && quantity_parse(text, QUANTITY_MILLI, &milli, &err) == 0)
+        add_milli(milli, out);
     else
         str_add(out, text);
 }

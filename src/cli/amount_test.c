@@ -14,7 +14,11 @@ static const struct {
     { "rounded up to the next unit", "1048575Ki", "memory", "1Gi" },
     { "decimal units", "1G", "memory", "953.7Mi" },
     { "the largest", "1024Pi", "memory", "1Ei" },
-    { "no bytes", "2500m", "cpu", "2500m" },
+    { "thousandths", "2500m", "cpu", "2.5" },
+    { "few of them", "50m", "cpu", "0.05" },
+    { "odd ones", "36667m", "pods", "36.667" },
+    { "whole ones", "12", "cpu", "12" },
+    { "a word that ends alike", "m", "cpu", "m" },
     { "no amount", "-", "memory", "-" },
 };
 

@@ -77,6 +77,18 @@ int cli_need_client(struct cli *cli, const struct args *args)
     return 0;
 }
 
+int cli_need_output(struct cli *cli, const struct args *args, struct output *out)
+{
+    struct err err = { 0 };
+    int r = cli_need_client(cli, args);
+
+    if (r != 0)
+        return r;
+    if (output_from_args(args, cli->settings.values[SETTING_OUTPUT], out, &err) < 0)
+        return cli_fail_usage(cli, "%s", err.text);
+    return 0;
+}
+
 int cli_read_json(struct cli *cli, const struct client_answer *answer, json_t **out)
 {
     json_error_t at;

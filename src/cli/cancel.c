@@ -61,12 +61,11 @@ static int run_cancel(struct cli *cli, const struct args *args)
     struct output output;
     struct err err = { 0 };
     int64_t grace_ms = -1;
-    int r = cli_need_client(cli, args), exit_code = EXIT_DONE;
+    int r = cli_need_output(cli, args, &output), exit_code = EXIT_DONE;
 
     if (r != 0)
         return r;
-    if (output_from_args(args, cli->settings.values[SETTING_OUTPUT], &output, &err) < 0 ||
-        args_duration(args, "grace", &grace_ms, &err) < 0)
+    if (args_duration(args, "grace", &grace_ms, &err) < 0)
         return cli_fail_usage(cli, "%s", err.text);
     body = make_body(args, grace_ms);
     for (size_t i = 0; i < args->rest.n; i++) {

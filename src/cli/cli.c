@@ -261,6 +261,8 @@ static int run(struct cli *cli, int argc, const char *const *argv)
         help_print_noun(cli, argv[1], stdout);
         return EXIT_DONE;
     }
+    if (argv[1][0] == '-')
+        return cli_fail_usage(cli, "flags stand behind the verb: berth VERB %s ...", argv[1]);
     return cli_fail_unknown(cli, argc - 1, argv + 1);
 }
 

@@ -32,7 +32,10 @@ static const struct cli_flag of_server[] = {
     { "listen", 0, "HOST:PORT", "where the API is served (default 127.0.0.1:7070)", NULL, false },
     { "worker-listen", 0, "HOST:PORT", "where agents are served (default: with the API)", NULL,
       false },
-    { "data", 0, "DIR", "the folder of its files", NULL, false },
+    { "data", 0, "DIR",
+      "the folder of its files (default: /var/lib/berth/server as root, else "
+      "~/.local/share/berth/server)",
+      NULL, false },
     { "store", 0, "STORE", "sqlite:PATH or memory: (default: a file in the folder)", NULL, false },
     { "config", 0, "FILE", "the scheduler's configuration", NULL, false },
     { "token-file", 0, "FILE", "where the first administrator's token is written", NULL, false },
@@ -141,7 +144,10 @@ static const struct cli_flag of_agent[] = {
     { "server", 0, "URL", "the servers, separated by commas (also: BERTH_ADDR)", NULL, false },
     { "token-file", 0, "FILE", "a file with an agent's token", NULL, false },
     { "name", 0, "NAME", "the node's name (default: the machine's)", NULL, false },
-    { "data", 0, "DIR", "the folder of its files", NULL, false },
+    { "data", 0, "DIR",
+      "the folder of its files (default: /var/lib/berth/agent as root, else "
+      "~/.local/share/berth/agent)",
+      NULL, false },
     { "offer", 0, "NAME=N", "a counter that jobs can ask for, or another cpu or memory", NULL,
       true },
     { "label", 0, "KEY=VALUE", "a label of the node", NULL, true },
@@ -184,7 +190,10 @@ static int run_dev(struct cli *cli, const struct args *args)
 }
 
 static const struct cli_flag of_dev[] = {
-    { "data", 0, "DIR", "the folder of its files (default: in your home)", NULL, false },
+    { "data", 0, "DIR",
+      "the folder of its files (default: /var/lib/berth/dev as root, else "
+      "~/.local/share/berth/dev)",
+      NULL, false },
     { "listen", 0, "HOST:PORT", "where the API is served (default 127.0.0.1:7070)", NULL, false },
     { "offer", 0, "NAME=N", "a counter that jobs can ask for, or another cpu or memory", NULL,
       true },

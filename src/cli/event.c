@@ -167,12 +167,11 @@ static int run_watch(struct cli *cli, const struct args *args)
     struct watch watch = { .cli = cli, .left = -1 };
     struct err err = { 0 };
     int64_t after = -1;
-    int r = cli_need_client(cli, args);
+    int r = cli_need_output(cli, args, &watch.output);
 
     if (r != 0)
         return r;
-    if (output_from_args(args, cli->settings.values[SETTING_OUTPUT], &watch.output, &err) < 0 ||
-        args_int(args, "from", 0, INT64_MAX, &after, &err) < 0 ||
+    if (args_int(args, "from", 0, INT64_MAX, &after, &err) < 0 ||
         args_int(args, "limit", 1, LIMIT_MAX, &watch.left, &err) < 0)
         return cli_fail_usage(cli, "%s", err.text);
     if (watch.output.format == OUTPUT_JSON)

@@ -2,10 +2,9 @@
 
 #include <string.h>
 
-#include "base/http.h"
-#include "base/test.h"
+#include "cli/stage.h"
 
-enum { ANSWERS = 6, LATE_MS = 20000 };
+enum { ANSWERS = 6 };
 
 /* The n-th answer to a request for events: lines, then a proper end, a cut, or another status. */
 struct answer {
@@ -68,16 +67,12 @@ static const struct {
 };
 
 struct scene {
-    struct loop *loop;
-    struct http_server *server;
-    struct client *client;
+    struct stage stage;
     struct events *events;
-    struct timer *late;
     const struct answer *answers;
     size_t n_asked;
     struct str queries, said;
     int status;
-    bool is_over;
 };
 
 static void serve(struct http_request *request, void *arg)
@@ -100,12 +95,6 @@ static void serve(struct http_request *request, void *arg)
         http_stream_end(request);
 }
 
-static void finish(struct scene *scene)
-{
-    scene->is_over = true;
-    loop_stop(scene->loop);
-}
-
 static void on_event(void *arg, const json_t *event)
 {
     struct scene *scene = arg;
@@ -114,7 +103,7 @@ static void on_event(void *arg, const json_t *event)
              (long long)json_integer_value(json_object_get(event, "revision")));
     if (text_eq(json_string_value(json_object_get(event, "type")), "job.last")) {
         events_close(TAKE(scene->events)); /* allowed from within */
-        finish(scene);
+        stage_finish(&scene->stage);
     }
 }
 
@@ -133,39 +122,13 @@ static void on_end(void *arg, int status, const struct problem *problem, const s
     (void)problem;
     (void)err;
     scene->status = status;
-    finish(scene);
-}
-
-static void on_late(void *arg)
-{
-    loop_stop(((struct scene *)arg)->loop);
-}
-
-static void scene_open(struct scene *scene)
-{
-    struct client_settings settings = { 0 };
-    struct err err = { 0 };
-
-    CHECK_OK(loop_open(&scene->loop, &err), &err);
-    CHECK_OK(http_server_open(
-                 scene->loop,
-                 &(struct http_options){ .listen = "127.0.0.1:0", .fn = serve, .arg = scene },
-                 &scene->server, &err),
-             &err);
-    settings.values[SETTING_ADDR] = text_format("http://%s", http_server_address(scene->server));
-    CHECK_OK(client_open(&settings, scene->loop, &scene->client, &err), &err);
-    client_settings_fini(&settings);
-    scene->late = timer_new(scene->loop, on_late, scene);
-    timer_set(scene->late, LATE_MS);
+    stage_finish(&scene->stage);
 }
 
 static void scene_close(struct scene *scene)
 {
     events_close(scene->events);
-    client_close(scene->client);
-    http_server_close(scene->server);
-    timer_free(scene->late);
-    loop_close(scene->loop);
+    stage_close(&scene->stage);
     str_fini(&scene->queries);
     str_fini(&scene->said);
 }
@@ -175,9 +138,9 @@ TEST(events_go_on_behind_the_last_one)
     ROW_EACH (c, rows) {
         struct scene scene = { .answers = c->answers };
 
-        scene_open(&scene);
-        scene.events = events_open(&(struct events_options){ .loop = scene.loop,
-                                                             .client = scene.client,
+        stage_open(&scene.stage, serve, &scene);
+        scene.events = events_open(&(struct events_options){ .loop = scene.stage.loop,
+                                                             .client = scene.stage.client,
                                                              .query = "",
                                                              .after = c->after,
                                                              .give_up_ms = -1,
@@ -185,8 +148,8 @@ TEST(events_go_on_behind_the_last_one)
                                                              .on_gap = on_gap,
                                                              .on_end = on_end,
                                                              .arg = &scene });
-        loop_run(scene.loop);
-        CHECK(scene.is_over);
+        loop_run(scene.stage.loop);
+        CHECK(scene.stage.is_over);
         CHECK_TEXT(str_text(&scene.queries), c->queries);
         CHECK_TEXT(str_text(&scene.said), c->said);
         CHECK_EQ(scene.status, c->status);

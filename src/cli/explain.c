@@ -25,28 +25,27 @@ static void column_result(const json_t *item, const struct output *output, struc
         str_add(out, "ok");
 }
 
-/* Who holds what is short: one name, or names with their amounts. */
+/* Who holds the rest: each attempt (or job) with its amount. */
 static void add_holders(const json_t *node, struct str *out)
 {
     const json_t *holders = json_object_get(node, "heldBy");
+    const json_t *more = json_object_get(node, "heldByMore");
     json_t *holder;
     size_t i;
 
-    if (json_is_string(holders))
-        str_add(out, json_string_value(holders));
     json_array_foreach(holders, i, holder)
     {
         str_add(out, i ? ", " : "");
-        if (json_is_string(holder)) {
-            str_add(out, json_string_value(holder));
-            continue;
+        if (json_object_get(holder, "amount")) {
+            output_text(holder, "amount", out);
+            str_add(out, " by ");
         }
-        output_text(holder, "attempt", out);
-        output_text(holder, "job", out);
-        str_add(out, " (");
-        output_text(holder, "amount", out);
-        str_add(out, ")");
+        str_add(out, text_of(holder, "attempt")[0] ? text_of(holder, "attempt") : "another");
+        if (json_is_true(json_object_get(holder, "stopping")))
+            str_add(out, " (stopping)");
     }
+    if (more)
+        str_addf(out, " and %" JSON_INTEGER_FORMAT " more", json_integer_value(more));
 }
 
 static void column_held_by(const json_t *item, const struct output *output, struct str *out)
@@ -55,25 +54,54 @@ static void column_held_by(const json_t *item, const struct output *output, stru
     add_holders(item, out);
 }
 
+/* An amount that was asked, or words. */
+static void column_asked(const json_t *item, const struct output *output, struct str *out)
+{
+    (void)output;
+    str_add(out, text_of(item, text_of(item, "asked")[0] ? "asked" : "wants"));
+}
+
+static void column_free(const json_t *item, const struct output *output, struct str *out)
+{
+    (void)output;
+    str_add(out, text_of(item, text_of(item, "asked")[0] ? "free" : "has"));
+}
+
 static const struct column check_columns[] = {
     { "NODE", "name", NULL, 0 },
-    { "CHECK", "resource", NULL, 0 },
-    { "ASKED", "asked", NULL, COLUMN_RIGHT },
-    { "FREE", "free", NULL, COLUMN_RIGHT },
+    { "CHECK", "check", NULL, 0 },
+    { "ASKED", NULL, column_asked, COLUMN_RIGHT },
+    { "FREE", NULL, column_free, COLUMN_RIGHT },
     { "RESULT", NULL, column_result, 0 },
     { "HELD_BY", NULL, column_held_by, 0 },
 };
 static const struct listing check_listing = { check_columns, COUNT_OF(check_columns), "name",
                                               "name" };
 
-/* All nodes of an explanation as rows: those that fit, then those that fail, with their code. */
-static json_t *list_checks(const json_t *nodes)
+/* The checks of one node as rows. */
+static json_t *list_checks(const json_t *explain, const char *node)
+{
+    json_t *rows = json_array(), *check;
+    size_t i;
+
+    json_array_foreach(json_object_get(explain, "checks"), i, check)
+    {
+        json_t *row = json_copy(check);
+
+        json_object_set_new(row, "name", json_string(node));
+        json_array_append_new(rows, row);
+    }
+    return rows;
+}
+
+/* All nodes of an explanation as rows: those that fit, then those that fail, with what they fail. */
+static json_t *list_nodes(const json_t *nodes)
 {
     json_t *rows = json_array(), *failed, *node;
     size_t i, j;
 
-    json_array_foreach(json_object_get(nodes, "fits"), i, node) json_array_append_new(
-        rows, json_is_string(node) ? json_pack("{s:O}", "name", node) : json_incref(node));
+    json_array_foreach(json_object_get(nodes, "fits"), i, node)
+        json_array_append_new(rows, json_pack("{s:O}", "name", node));
     json_array_foreach(json_object_get(nodes, "failed"), i, failed)
     {
         json_array_foreach(json_object_get(failed, "nodes"), j, node)
@@ -81,6 +109,8 @@ static json_t *list_checks(const json_t *nodes)
             json_t *row = json_copy(node);
 
             json_object_set(row, "code", json_object_get(failed, "code"));
+            if (json_object_get(failed, "resource"))
+                json_object_set(row, "check", json_object_get(failed, "resource"));
             json_array_append_new(rows, row);
         }
     }
@@ -119,6 +149,20 @@ static void add_part(const json_t *reason, const char *key, const char *before, 
     output_text(reason, key, out);
 }
 
+/* What was asked of a node in words, and what it has instead. */
+static void add_words(const json_t *reason, const char *before, struct str *out)
+{
+    const char *wants = text_of(reason, "wants"), *has = text_of(reason, "has");
+
+    if (!wants[0] && !has[0])
+        return;
+    str_add(out, before);
+    if (wants[0])
+        str_addf(out, "wants %s%s", wants, has[0] ? ", " : "");
+    if (has[0])
+        str_addf(out, "has %s", has);
+}
+
 static void print_state(const json_t *explain)
 {
     CLEANUP(str_fini) struct str text = { 0 };
@@ -135,6 +179,8 @@ static void print_state(const json_t *explain)
         output_text(reason, "asked", &text);
         add_part(reason, "free", ", free ", &text);
         add_part(reason, "limit", " of ", &text);
+    } else if (json_object_get(reason, "wants") || json_object_get(reason, "has")) {
+        add_words(reason, ": ", &text);
     } else if (known) {
         str_addf(&text, ": %s", known->sentence);
     }
@@ -188,8 +234,9 @@ static void print_failed_node(const json_t *node, const char *head, int width)
     add_part(node, "resource", "  ", &text);
     add_part(node, "asked", " needs ", &text);
     add_part(node, "free", ", free ", &text);
+    add_words(node, "  ", &text);
     if (json_object_get(node, "heldBy")) {
-        str_add(&text, ": held by ");
+        str_add(&text, ": ");
         add_holders(node, &text);
     }
     printf("          %-*s  %s\n", width, head, text.data);
@@ -268,27 +315,44 @@ static void print_nodes(const json_t *nodes)
     json_array_foreach(failed, i, each) print_failed(each, width);
 }
 
-/* ---- what would help, as far as the server says ---- */
+/* ---- what would help ---- */
 
-static void print_changes(const json_t *changes)
+static void add_change(const json_t *change, struct str *out)
 {
+    add_part(change, "what", "", out);
+    add_part(change, "pointer", "", out);
+    add_part(change, "from", " ", out);
+    add_part(change, "to", json_object_get(change, "from") ? " -> " : " add ", out);
+    if (json_object_get(change, "from") && !json_object_get(change, "to"))
+        str_add(out, " -> nothing");
+    add_part(change, "by", "  by ", out);
+    if (json_object_get(change, "evicts"))
+        str_addf(out, "  evicting %" JSON_INTEGER_FORMAT,
+                 json_integer_value(json_object_get(change, "evicts")));
+}
+
+static void print_changes(const json_t *explain)
+{
+    const json_t *changes = json_object_get(explain, "changes");
+    const json_t *start = json_object_get(explain, "start");
     json_t *change;
     size_t i;
 
-    if (json_array_size(changes) == 0)
-        return;
-    printf("\nWOULD START NOW IF (each checked)\n");
+    if (json_array_size(changes))
+        printf("\nWOULD START NOW IF (each checked)\n");
+    else if (changes)
+        printf("\nNo single change that was tried would start it now.\n");
     json_array_foreach(changes, i, change)
     {
         CLEANUP(str_fini) struct str text = { 0 };
 
-        add_part(change, "what", "", &text);
-        add_part(change, "pointer", "", &text);
-        add_part(change, "from", " ", &text);
-        add_part(change, "to", " -> ", &text);
-        add_part(change, "by", "  by ", &text);
+        add_change(change, &text);
         printf("  %zu  %s\n", i + 1, str_text(&text));
     }
+    if (start && text_of(start, "ground")[0])
+        printf("START  latest %s (%s)\n", text_of(start, "latest"), text_of(start, "ground"));
+    else if (start)
+        printf("START  latest %s\n", text_of(start, "latest"));
 }
 
 static int print_text(const json_t *job, const json_t *explain, const struct output *output)
@@ -298,27 +362,30 @@ static int print_text(const json_t *job, const json_t *explain, const struct out
     print_gang(explain);
     print_origin(explain);
     print_nodes(json_object_get(explain, "nodes"));
-    print_changes(json_object_get(explain, "changes"));
+    print_changes(explain);
     return EXIT_DONE;
 }
 
 /* ---- the verb ---- */
 
+static void add_query(struct str *path, const char *name, const char *value)
+{
+    str_addf(path, "%c%s=", strchr(path->data, '?') ? '&' : '?', name);
+    client_escape(value, path);
+}
+
 static char *explain_path(const struct args *args, const struct job_name *name)
 {
     CLEANUP(str_fini) struct str more = { 0 };
-    const char *node = args_get(args, "node");
     const char *task = args_has(args, "task") ? args_get(args, "task") : name->task;
 
     str_add(&more, "/explain");
-    if (node) {
-        str_add(&more, "?node=");
-        client_escape(node, &more);
-    }
-    if (task[0]) {
-        str_add(&more, node ? "&task=" : "?task=");
-        client_escape(task, &more);
-    }
+    if (args_has(args, "node"))
+        add_query(&more, "node", args_get(args, "node"));
+    if (task[0])
+        add_query(&more, "task", task);
+    if (args_has(args, "changes"))
+        add_query(&more, "changes", args_get(args, "changes"));
     return job_path(name->job, more.data);
 }
 
@@ -337,7 +404,8 @@ static int print_explain(struct cli *cli, const struct args *args, const struct 
         return EXIT_DONE;
     }
     if (output->format == OUTPUT_COLS || args_has(args, "node")) {
-        rows = list_checks(json_object_get(explain, "nodes"));
+        rows = args_has(args, "node") ? list_checks(explain, args_get(args, "node"))
+                                      : list_nodes(json_object_get(explain, "nodes"));
         if (output_list(output, &check_listing, rows, &err) < 0)
             return cli_fail_usage(cli, "%s", err.text);
         return EXIT_DONE;
@@ -368,7 +436,9 @@ static int run_explain(struct cli *cli, const struct args *args)
 }
 
 static const struct cli_flag own[] = {
-    { "node", 0, "NAME", "only this node, as a table of checks", "@node", false },
+    { "node", 0, "NAME", "only this node, check by check", "@node", false },
+    { "changes", 0, "N", "name so many changes that would start it, 0 to 10; default 3", NULL,
+      false },
     { "task", 0, "TASK", "another task than the first that waits: worker.3", NULL, false },
 };
 static const struct flag_set own_flags = { NULL, own, COUNT_OF(own) };
@@ -384,9 +454,14 @@ const struct verb verb_explain = {
     .run = run_explain,
     .help = "Say why a job waits",
     .usage = "[FLAG...] JOB",
-    .more =
-        "Names the code, and for every node why the job does not fit there; the counts add up to\n"
-        "the number of nodes. `berth explain code CODE` says what a code means.",
+    .more = "Names the code, the place in the queue, and for every node why the job does not fit "
+            "there\n"
+            "and who holds the rest; the counts add up to the number of nodes. Then the smallest "
+            "changes,\n"
+            "of one field of the job or one event in sight, each of which would start it now: the\n"
+            "scheduler tried them. The latest start holds if nothing new comes and all that runs "
+            "uses its\n"
+            "limit up. `berth explain code CODE` says what a code means.",
     .examples = { "explain j-12", "explain j-12 --node gpu-h1 -o cols=CHECK,ASKED,FREE,RESULT" },
     .grammar = &grammar,
 };

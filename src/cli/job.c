@@ -57,6 +57,16 @@ static void column_memory(const json_t *item, const struct output *output, struc
         amount_add(text.data, "memory", out);
 }
 
+static void column_cpu(const json_t *item, const struct output *output, struct str *out)
+{
+    CLEANUP(str_fini) struct str text = { 0 };
+
+    (void)output;
+    output_text(item, "resources/cpu", &text);
+    if (text.len)
+        amount_add(text.data, "cpu", out);
+}
+
 static void column_age(const json_t *item, const struct output *output, struct str *out)
 {
     output_age(item, "submittedAt", output, out);
@@ -128,7 +138,7 @@ static const struct column job_columns[] = {
     { "INFO", NULL, column_info, 0 },
     { "NAMESPACE", "namespace", NULL, COLUMN_WIDE },
     { "USER", "user", NULL, COLUMN_WIDE },
-    { "CPU", "resources/cpu", NULL, COLUMN_RIGHT | COLUMN_WIDE },
+    { "CPU", NULL, column_cpu, COLUMN_RIGHT | COLUMN_WIDE },
     { "MEM", NULL, column_memory, COLUMN_RIGHT | COLUMN_WIDE },
     { "FLAGS", NULL, column_flags, COLUMN_WIDE },
     { "AGE", NULL, column_age, COLUMN_RIGHT | COLUMN_WIDE },
@@ -147,6 +157,14 @@ static void column_task_name(const json_t *item, const struct output *output, st
     str_add(out, slash ? slash + 1 : name ? name : "");
 }
 
+static void add_member(const json_t *reason, const char *key, const char *before, struct str *out)
+{
+    if (!json_object_get(reason, key))
+        return;
+    str_add(out, before);
+    output_text(reason, key, out);
+}
+
 static void column_task_info(const json_t *item, const struct output *output, struct str *out)
 {
     const char *state = json_string_value(json_object_get(item, "state"));
@@ -157,6 +175,7 @@ static void column_task_info(const json_t *item, const struct output *output, st
             str_add(out, out->len ? "  until " : "until ");
             output_text(item, "notBefore", out);
         }
+        add_member(item, "evictedFor", out->len ? "  evicted for " : "evicted for ", out);
     } else {
         const char *message = json_string_value(json_object_get(item, "message"));
 
@@ -187,14 +206,6 @@ bool job_state_is_over(const char *state)
     int i = state ? states_find(state, job_state_words, JOB_STATE_COUNT) : -1;
 
     return i >= 0 && job_is_over((enum job_state)i);
-}
-
-static void add_member(const json_t *reason, const char *key, const char *before, struct str *out)
-{
-    if (!json_object_get(reason, key))
-        return;
-    str_add(out, before);
-    output_text(reason, key, out);
 }
 
 void job_add_reason(const json_t *job, struct str *out)
@@ -286,22 +297,12 @@ int64_t item_span_ms(const json_t *item, const char *from, const char *to)
 
 char *job_path(const char *job, const char *more)
 {
-    struct str path = { 0 };
-
-    str_add(&path, "/v1/jobs/");
-    client_escape(job, &path);
-    str_add(&path, more);
-    return str_take(&path);
+    return cli_path("/v1/jobs/", job, more);
 }
 
 char *attempt_path(const char *attempt, const char *more)
 {
-    struct str path = { 0 };
-
-    str_add(&path, "/v1/attempts/");
-    client_escape(attempt, &path);
-    str_add(&path, more);
-    return str_take(&path);
+    return cli_path("/v1/attempts/", attempt, more);
 }
 
 static void write_task(struct job_name *name)

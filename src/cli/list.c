@@ -1,7 +1,21 @@
 /*
- * Lists and shows that are nothing but a path and columns. See verb.h.
+ * Lists, shows, changes and deletions that are nothing but a path and columns. See verb.h.
  */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
 #include "cli/verb.h"
+
+char *cli_path(const char *prefix, const char *name, const char *more)
+{
+    struct str path = { 0 };
+
+    str_add(&path, prefix);
+    client_escape(name, &path);
+    str_add(&path, more);
+    return str_take(&path);
+}
 
 int cli_list(struct cli *cli, const struct args *args, const char *path,
              const struct listing *listing)
@@ -10,12 +24,10 @@ int cli_list(struct cli *cli, const struct args *args, const char *path,
     CLEANUP(freep) char *cursor = text_copy("");
     struct output output;
     struct err err = { 0 };
-    int r = cli_need_client(cli, args);
+    int r = cli_need_output(cli, args, &output);
 
     if (r != 0)
         return r;
-    if (output_from_args(args, cli->settings.values[SETTING_OUTPUT], &output, &err) < 0)
-        return cli_fail_usage(cli, "%s", err.text);
     while (cursor) {
         CLEANUP(json_decrefp) json_t *page = NULL;
         CLEANUP(str_fini) struct str paged = { 0 };
@@ -45,21 +57,17 @@ int cli_show(struct cli *cli, const struct args *args, const char *prefix,
 {
     struct output output;
     struct err err = { 0 };
-    int r = cli_need_client(cli, args);
+    int r = cli_need_output(cli, args, &output);
 
     if (r != 0)
         return r;
-    if (output_from_args(args, cli->settings.values[SETTING_OUTPUT], &output, &err) < 0)
-        return cli_fail_usage(cli, "%s", err.text);
     if (output.format == OUTPUT_TABLE)
         output.format = OUTPUT_WIDE; /* one thing has the room */
     for (size_t i = 0; i < args->rest.n; i++) {
         CLEANUP(json_decrefp) json_t *item = NULL;
-        CLEANUP(str_fini) struct str path = { 0 };
+        CLEANUP(freep) char *path = cli_path(prefix, args->rest.at[i], "");
 
-        str_add(&path, prefix);
-        client_escape(args->rest.at[i], &path);
-        r = cli_get(cli, path.data, &item);
+        r = cli_get(cli, path, &item);
         if (r != 0)
             return r;
         if (i && output_is_table(&output))
@@ -70,19 +78,68 @@ int cli_show(struct cli *cli, const struct args *args, const char *prefix,
     return EXIT_DONE;
 }
 
-int cli_delete_each(struct cli *cli, const struct args *args, const char *prefix)
+int cli_delete_each(struct cli *cli, const struct args *args, const char *prefix, const char *word)
 {
     int r = cli_need_client(cli, args);
 
     for (size_t i = 0; r == 0 && i < args->rest.n; i++) {
-        CLEANUP(str_fini) struct str path = { 0 };
+        CLEANUP(freep) char *path = cli_path(prefix, args->rest.at[i], "");
 
-        str_add(&path, prefix);
-        client_escape(args->rest.at[i], &path);
-        r = cli_call(cli, &(struct client_request){ .method = "DELETE", .path = path.data }, NULL,
-                     NULL);
+        r = cli_call(cli, &(struct client_request){ .method = "DELETE", .path = path }, NULL, NULL);
         if (r == 0)
-            printf("%s  deleted\n", args->rest.at[i]);
+            printf("%s  %s\n", args->rest.at[i], word);
     }
     return r;
+}
+
+int cli_change(struct cli *cli, const struct args *args, const struct client_request *request,
+               const json_t *body, const struct listing *listing)
+{
+    CLEANUP(json_decrefp) json_t *item = NULL;
+    CLEANUP(str_fini) struct str name = { 0 };
+    struct output output;
+    struct err err = { 0 };
+    int r = cli_need_output(cli, args, &output);
+
+    if (r != 0)
+        return r;
+    r = cli_call(cli, request, body, &item);
+    if (r != 0)
+        return r;
+    output_text(item, listing->id, &name);
+    if (output.format == OUTPUT_TABLE)
+        printf("%s  %s\n", str_text(&name), json_string_value(json_object_get(item, "state")));
+    else if (output_item(&output, listing, item, &err) < 0)
+        return cli_fail_usage(cli, "%s", err.text);
+    return EXIT_DONE;
+}
+
+int cli_put_label(json_t *labels, const char *word, struct err *err)
+{
+    const char *equals = strchr(word, '=');
+    size_t n = equals ? (size_t)(equals - word) : strlen(word);
+    CLEANUP(freep) char *key = NULL;
+
+    if (!equals && n > 0 && word[n - 1] != '-')
+        return err_set(err, -EINVAL, "'%s' is neither KEY=VALUE nor KEY- (to take it away)", word);
+    n -= !equals && n > 0;
+    if (n == 0)
+        return err_set(err, -EINVAL, "'%s' names no label", word);
+    key = mem_copy(word, n);
+    json_object_set_new(labels, key, equals ? json_string(equals + 1) : json_null());
+    return 0;
+}
+
+int cli_confirm(struct cli *cli, const struct args *args, const char *what)
+{
+    char answer[16] = "";
+
+    if (args_has(args, "yes"))
+        return 0;
+    if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
+        return cli_fail_usage(cli, "%s cannot be undone: say --yes", what);
+    fprintf(stderr, "%s? It cannot be undone. [y/N] ", what);
+    if (fgets(answer, sizeof(answer), stdin) && (answer[0] == 'y' || answer[0] == 'Y'))
+        return 0;
+    return cli_fail(cli, EXIT_FAILED, "nothing was done");
 }

@@ -4,10 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/http.h"
-#include "base/test.h"
+#include "cli/stage.h"
 
-enum { ANSWERS = 6, LATE_MS = 20000 };
+enum { ANSWERS = 6 };
 
 /* What the server does with the n-th request for the log. */
 struct answer {
@@ -79,16 +78,12 @@ static const struct {
 };
 
 struct scene {
-    struct loop *loop;
-    struct http_server *server;
-    struct client *client;
-    struct timer *late;
+    struct stage stage;
     const struct answer *answers;
     size_t n_asked;
     struct str queries, out, err;
     int64_t gap;
     int status;
-    bool is_over;
 };
 
 static void serve(struct http_request *request, void *arg)
@@ -139,39 +134,12 @@ static void on_end(void *arg, int status, const struct problem *problem)
 
     CHECK_EQ(problem == NULL, status == 200);
     scene->status = status;
-    scene->is_over = true;
-    loop_stop(scene->loop);
-}
-
-static void on_late(void *arg)
-{
-    loop_stop(((struct scene *)arg)->loop);
-}
-
-static void scene_open(struct scene *scene)
-{
-    struct client_settings settings = { 0 };
-    struct err err = { 0 };
-
-    CHECK_OK(loop_open(&scene->loop, &err), &err);
-    CHECK_OK(http_server_open(
-                 scene->loop,
-                 &(struct http_options){ .listen = "127.0.0.1:0", .fn = serve, .arg = scene },
-                 &scene->server, &err),
-             &err);
-    settings.values[SETTING_ADDR] = text_format("http://%s", http_server_address(scene->server));
-    CHECK_OK(client_open(&settings, scene->loop, &scene->client, &err), &err);
-    client_settings_fini(&settings);
-    scene->late = timer_new(scene->loop, on_late, scene);
-    timer_set(scene->late, LATE_MS);
+    stage_finish(&scene->stage);
 }
 
 static void scene_close(struct scene *scene)
 {
-    client_close(scene->client);
-    http_server_close(scene->server);
-    timer_free(scene->late);
-    loop_close(scene->loop);
+    stage_close(&scene->stage);
     str_fini(&scene->queries);
     str_fini(&scene->out);
     str_fini(&scene->err);
@@ -182,9 +150,9 @@ TEST(logreader_goes_on_at_the_byte_where_it_broke)
     ROW_EACH (c, rows) {
         struct scene scene = { .answers = c->answers };
 
-        scene_open(&scene);
-        logreader_open(&(struct logreader_options){ .loop = scene.loop,
-                                                    .client = scene.client,
+        stage_open(&scene.stage, serve, &scene);
+        logreader_open(&(struct logreader_options){ .loop = scene.stage.loop,
+                                                    .client = scene.stage.client,
                                                     .attempt = "j-1/w.0#2",
                                                     .tail = -1,
                                                     .is_following = true,
@@ -193,8 +161,8 @@ TEST(logreader_goes_on_at_the_byte_where_it_broke)
                                                     .on_gap = on_gap,
                                                     .on_end = on_end,
                                                     .arg = &scene });
-        loop_run(scene.loop);
-        CHECK(scene.is_over);
+        loop_run(scene.stage.loop);
+        CHECK(scene.stage.is_over);
         CHECK_TEXT(str_text(&scene.queries), c->queries);
         CHECK_TEXT(str_text(&scene.out), c->out);
         CHECK_TEXT(str_text(&scene.err), c->err);

@@ -122,16 +122,6 @@ static const struct column columns[] = {
 };
 static const struct listing listing = { columns, COUNT_OF(columns), "name", "name" };
 
-static char *node_path(const char *name, const char *more)
-{
-    struct str path = { 0 };
-
-    str_add(&path, "/v1/nodes/");
-    client_escape(name, &path);
-    str_add(&path, more);
-    return str_take(&path);
-}
-
 static int run_list(struct cli *cli, const struct args *args)
 {
     return cli_list(cli, args, "/v1/nodes", &listing);
@@ -142,43 +132,81 @@ static int run_show(struct cli *cli, const struct args *args)
     return cli_show(cli, args, "/v1/nodes/", &listing);
 }
 
-static int cordon(struct cli *cli, const struct args *args, const char *action)
-{
-    CLEANUP(json_decrefp) json_t *body = json_pack("{s:s}", "action", action);
-    struct output output;
-    struct err err = { 0 };
-    int r = cli_need_client(cli, args);
+/* ---- changes ---- */
 
-    if (r != 0)
-        return r;
-    if (output_from_args(args, cli->settings.values[SETTING_OUTPUT], &output, &err) < 0)
-        return cli_fail_usage(cli, "%s", err.text);
+/* An action on each node named. */
+static int act(struct cli *cli, const struct args *args, const json_t *body)
+{
+    int r = EXIT_DONE;
+
+    for (size_t i = 0; r == EXIT_DONE && i < args->rest.n; i++) {
+        CLEANUP(freep) char *path = cli_path("/v1/nodes/", args->rest.at[i], "/actions");
+        struct client_request request = { .method = "POST", .path = path, .is_repeatable = true };
+
+        r = cli_change(cli, args, &request, body, &listing);
+    }
+    return r;
+}
+
+static json_t *action_of(const struct args *args, const char *action)
+{
+    json_t *body = json_pack("{s:s}", "action", action);
+
     if (args_maybe(args, "reason"))
         json_object_set_new(body, "reason", json_string(args_maybe(args, "reason")));
-    for (size_t i = 0; i < args->rest.n; i++) {
-        CLEANUP(freep) char *path = node_path(args->rest.at[i], "/actions");
-        struct client_request request = { .method = "POST", .path = path, .is_repeatable = true };
-        CLEANUP(json_decrefp) json_t *node = NULL;
-
-        r = cli_call(cli, &request, body, &node);
-        if (r != 0)
-            return r;
-        if (output.format == OUTPUT_TABLE)
-            printf("%s  %s\n", args->rest.at[i], json_string_value(json_object_get(node, "state")));
-        else if (output_item(&output, &listing, node, &err) < 0)
-            return cli_fail_usage(cli, "%s", err.text);
-    }
-    return EXIT_DONE;
+    return body;
 }
 
 static int run_cordon(struct cli *cli, const struct args *args)
 {
-    return cordon(cli, args, "cordon");
+    CLEANUP(json_decrefp) json_t *body = action_of(args, "cordon");
+
+    return act(cli, args, body);
 }
 
 static int run_uncordon(struct cli *cli, const struct args *args)
 {
-    return cordon(cli, args, "uncordon");
+    CLEANUP(json_decrefp) json_t *body = action_of(args, "uncordon");
+
+    return act(cli, args, body);
+}
+
+static int run_drain(struct cli *cli, const struct args *args)
+{
+    CLEANUP(json_decrefp) json_t *body = action_of(args, "drain");
+    int64_t grace_ms = -1;
+    struct err err = { 0 };
+
+    if (args_duration(args, "grace", &grace_ms, &err) < 0)
+        return cli_fail_usage(cli, "%s", err.text);
+    if (grace_ms >= 0)
+        json_object_set_new(body, "graceSeconds", json_integer((grace_ms + 999) / 1000));
+    return act(cli, args, body);
+}
+
+static int run_label(struct cli *cli, const struct args *args)
+{
+    static const char *const headers[] = { "If-Match: *", NULL };
+    CLEANUP(json_decrefp) json_t *body = json_pack("{s:{}}", "labels");
+    CLEANUP(freep) char *path = cli_path("/v1/nodes/", args->rest.at[0], "");
+    struct err err = { 0 };
+
+    for (size_t i = 1; i < args->rest.n; i++)
+        if (cli_put_label(json_object_get(body, "labels"), args->rest.at[i], &err) < 0)
+            return cli_fail_usage(cli, "%s", err.text);
+    return cli_change(
+        cli, args, &(struct client_request){ .method = "PATCH", .path = path, .headers = headers },
+        body, &listing);
+}
+
+static int run_forget(struct cli *cli, const struct args *args)
+{
+    CLEANUP(freep)
+    char *what = args->rest.n == 1 ? text_format("forget node %s", args->rest.at[0])
+                                   : text_format("forget %zu nodes", args->rest.n);
+    int r = cli_confirm(cli, args, what);
+
+    return r != 0 ? r : cli_delete_each(cli, args, "/v1/nodes/", "forgotten");
 }
 
 static const struct grammar list_grammar = { .sets = { &output_flags, &time_flags,
@@ -196,6 +224,36 @@ static const struct cli_flag own[] = {
 static const struct flag_set own_flags = { NULL, own, COUNT_OF(own) };
 static const struct grammar cordon_grammar = {
     .sets = { &own_flags, &output_flags, &client_flags },
+    .rest = "NODE",
+    .rest_words = "@node",
+    .n_rest_min = 1,
+    .n_rest_max = REST_MANY,
+};
+static const struct cli_flag drain[] = {
+    { "grace", 0, "TIME", "from TERM to KILL, instead of each job's own", NULL, false },
+    { "reason", 0, "TEXT", "why, for whoever looks at the node", NULL, false },
+};
+static const struct flag_set drain_flags = { NULL, drain, COUNT_OF(drain) };
+static const struct grammar drain_grammar = {
+    .sets = { &drain_flags, &output_flags, &client_flags },
+    .rest = "NODE",
+    .rest_words = "@node",
+    .n_rest_min = 1,
+    .n_rest_max = REST_MANY,
+};
+static const struct grammar label_grammar = {
+    .sets = { &output_flags, &client_flags },
+    .rest = "NODE and LABEL",
+    .rest_words = "@node",
+    .n_rest_min = 2,
+    .n_rest_max = REST_MANY,
+};
+static const struct cli_flag forget[] = {
+    { "yes", 'y', NULL, "without asking", NULL, false },
+};
+static const struct flag_set forget_flags = { NULL, forget, COUNT_OF(forget) };
+static const struct grammar forget_grammar = {
+    .sets = { &forget_flags, &client_flags },
     .rest = "NODE",
     .rest_words = "@node",
     .n_rest_min = 1,
@@ -229,8 +287,39 @@ const struct verb verb_node_cordon = {
 const struct verb verb_node_uncordon = {
     .name = "node uncordon",
     .run = run_uncordon,
-    .help = "Give nodes work again",
+    .help = "Give nodes work again, cordoned or drained",
     .usage = "[FLAG...] NODE...",
     .examples = { "node uncordon gpu-a1", "node uncordon gpu-a1 gpu-a2" },
     .grammar = &one_grammar,
+};
+const struct verb verb_node_drain = {
+    .name = "node drain",
+    .run = run_drain,
+    .help = "Give nodes no new work, and stop what runs there to run elsewhere",
+    .usage = "[FLAG...] NODE...",
+    .more =
+        "What runs gets TERM, and after the grace KILL; its tasks wait for room elsewhere, and no\n"
+        "try is spent. The node stays drained until `berth node uncordon`.",
+    .examples = { "node drain gpu-a1 --reason fan", "node drain gpu-a1 gpu-a2 --grace 5m" },
+    .grammar = &drain_grammar,
+};
+const struct verb verb_node_label = {
+    .name = "node label",
+    .run = run_label,
+    .help = "Set labels of a node, or take them back",
+    .usage = "[FLAG...] NODE LABEL...",
+    .more =
+        "LABEL is KEY=VALUE, which lies over what the agent says, or KEY- to take back what was\n"
+        "set. Labels survive a restart of the agent.",
+    .examples = { "node label gpu-a1 disk=nvme rack=r12", "node label gpu-a1 rack-" },
+    .grammar = &label_grammar,
+};
+const struct verb verb_node_forget = {
+    .name = "node forget",
+    .run = run_forget,
+    .help = "Take nodes that are lost or gone off the list",
+    .usage = "[FLAG...] NODE...",
+    .more = "A node that is heard of is refused. One that comes back later is a new node.",
+    .examples = { "node forget gpu-a1", "node forget old-1 old-2 --yes" },
+    .grammar = &forget_grammar,
 };

@@ -65,6 +65,8 @@ static int make_query(struct ps *ps)
     add_query(&ps->query, "name", args_get(args, "name"));
     add_query(&ps->query, "label", args_get(args, "label"));
     add_query(&ps->query, "since", args_get(args, "since"));
+    if (ps->output.format == OUTPUT_WIDE || ps->output.format == OUTPUT_COLS)
+        str_add(&ps->query, "&resources=1");
     return add_user(ps);
 }
 
@@ -238,12 +240,11 @@ static int run_ps(struct cli *cli, const struct args *args)
 {
     struct ps ps = { .cli = cli, .args = args, .limit = LIMIT_DEFAULT };
     struct err err = { 0 };
-    int r = cli_need_client(cli, args);
+    int r = cli_need_output(cli, args, &ps.output);
 
     if (r != 0)
         return r;
-    if (output_from_args(args, cli->settings.values[SETTING_OUTPUT], &ps.output, &err) < 0 ||
-        args_int(args, "limit", 1, LIMIT_MAX, &ps.limit, &err) < 0)
+    if (args_int(args, "limit", 1, LIMIT_MAX, &ps.limit, &err) < 0)
         return cli_fail_usage(cli, "%s", err.text);
     if (args_has(args, "quiet"))
         ps.output.format = OUTPUT_ID;

@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "base/quantity.h"
+#include "cli/amount.h"
 #include "cli/verb.h"
 
 /* ---- columns ---- */
@@ -14,9 +15,12 @@ static void add_amounts(const json_t *amounts, struct str *out)
 
     json_object_foreach((json_t *)amounts, resource, amount)
     {
+        CLEANUP(str_fini) struct str text = { 0 };
+
+        output_text(amounts, resource, &text);
         if (out->len)
             str_add(out, ", ");
-        output_text(amounts, resource, out);
+        amount_add(str_text(&text), resource, out);
         str_addf(out, " %s", resource);
     }
 }
@@ -59,6 +63,12 @@ static void column_cap(const json_t *item, const struct output *output, struct s
     add_amounts(json_object_get(item, "cap"), out);
 }
 
+static void column_reclaimable(const json_t *item, const struct output *output, struct str *out)
+{
+    (void)output;
+    str_add(out, json_is_false(json_object_get(item, "reclaimable")) ? "no" : "yes");
+}
+
 static const struct column columns[] = {
     { "QUEUE", "name", NULL, 0 },
     { "STATE", "state", NULL, COLUMN_STATE },
@@ -73,6 +83,8 @@ static const struct column columns[] = {
     { "REQUESTED", NULL, column_requested, COLUMN_WIDE },
     { "FAIR", NULL, column_fair, COLUMN_WIDE },
     { "PRIORITY", "priority", NULL, COLUMN_RIGHT | COLUMN_WIDE },
+    { "RECLAIMABLE", NULL, column_reclaimable, COLUMN_WIDE },
+    { "MIN_RUNTIME", "minRuntime", NULL, COLUMN_RIGHT | COLUMN_WIDE },
     { "REVISION", "revision", NULL, COLUMN_RIGHT | COLUMN_WIDE },
 };
 static const struct listing listing = { columns, COUNT_OF(columns), "name", "name" };
@@ -89,33 +101,46 @@ static int run_show(struct cli *cli, const struct args *args)
 
 static int run_delete(struct cli *cli, const struct args *args)
 {
-    return cli_delete_each(cli, args, "/v1/queues/");
+    return cli_delete_each(cli, args, "/v1/queues/", "deleted");
 }
 
 /* ---- create and set ---- */
 
-/* Puts "RESOURCE=AMOUNT" of each flag of that name into an object of the body. */
-static int put_amounts(const struct args *args, const char *flag, json_t *body, struct err *err)
+/* Puts one "RESOURCE=AMOUNT" into an object. */
+static int put_amount(const char *flag, const char *word, json_t *amounts, struct err *err)
 {
-    json_t *amounts = NULL;
+    const char *equals = strchr(word, '=');
+    CLEANUP(freep) char *resource = NULL;
+    int64_t amount;
+
+    if (!equals || equals == word)
+        return err_set(err, -EINVAL, "--%s: '%s' is not RESOURCE=AMOUNT", flag, word);
+    resource = mem_copy(word, (size_t)(equals - word));
+    if (quantity_parse(equals + 1, quantity_unit_of(resource), &amount, err) < 0)
+        return err_wrap(err, "--%s %s", flag, word);
+    json_object_set_new(amounts, resource, json_string(equals + 1));
+    return 0;
+}
+
+/* Puts what each flag of that name says into an object of the body: "RESOURCE=AMOUNT,...". */
+static int put_amounts(const struct args *args, const char *flag, const char *key, json_t *body,
+                       struct err *err)
+{
+    json_t *amounts = json_object_get(body, key);
 
     for (size_t i = 0; i < args->flags.n; i++) {
-        const char *value = args->flags.at[i].value, *equals = strchr(value, '=');
-        CLEANUP(freep) char *resource = NULL;
-        int64_t amount;
+        CLEANUP(freep) char *words = text_copy(args->flags.at[i].value);
+        char *rest = words, *word;
 
         if (!text_eq(args->flags.at[i].flag->name, flag))
             continue;
-        if (!equals || equals == value)
-            return err_set(err, -EINVAL, "--%s: '%s' is not RESOURCE=AMOUNT", flag, value);
-        resource = mem_copy(value, (size_t)(equals - value));
-        if (quantity_parse(equals + 1, quantity_unit_of(resource), &amount, err) < 0)
-            return err_wrap(err, "--%s %s", flag, value);
         if (!amounts) {
             amounts = json_object();
-            json_object_set_new(body, flag, amounts);
+            json_object_set_new(body, key, amounts);
         }
-        json_object_set_new(amounts, resource, json_string(equals + 1));
+        while ((word = strsep(&rest, ",")))
+            if (put_amount(flag, word, amounts, err) < 0)
+                return err->code;
     }
     return 0;
 }
@@ -134,77 +159,54 @@ static int put_number(const struct args *args, const char *flag, json_t *body, s
 
 static int make_body(const struct args *args, json_t *body, struct err *err)
 {
-    static const char *const amounts[] = { "guarantee", "deserved", "cap" };
-    static const char *const texts[] = { "parent", "state" };
+    static const char *const amounts[][2] = { { "guarantee", "guarantee" },
+                                              { "deserved", "deserved" },
+                                              { "cap", "cap" },
+                                              { "capability", "cap" } };
+    static const char *const texts[][2] = { { "parent", "parent" },
+                                            { "state", "state" },
+                                            { "min-runtime", "minRuntime" } };
     static const char *const numbers[] = { "weight", "priority" };
     int r = 0;
 
     for (size_t i = 0; i < COUNT_OF(texts); i++)
-        if (args_has(args, texts[i]))
-            json_object_set_new(body, texts[i], json_string(args_get(args, texts[i])));
+        if (args_has(args, texts[i][0]))
+            json_object_set_new(body, texts[i][1], json_string(args_get(args, texts[i][0])));
     for (size_t i = 0; i < COUNT_OF(numbers) && r == 0; i++)
         r = put_number(args, numbers[i], body, err);
     for (size_t i = 0; i < COUNT_OF(amounts) && r == 0; i++)
-        r = put_amounts(args, amounts[i], body, err);
+        r = put_amounts(args, amounts[i][0], amounts[i][1], body, err);
     if (args_has(args, "reclaimable"))
         json_object_set_new(body, "reclaimable",
                             json_boolean(text_eq(args_get(args, "reclaimable"), "yes")));
     return r;
 }
 
-static int change(struct cli *cli, const struct args *args, const char *method, const char *path,
-                  const json_t *body)
-{
-    const char *headers[] = { "If-Match: *", NULL };
-    CLEANUP(json_decrefp) json_t *queue = NULL;
-    struct output output;
-    struct err err = { 0 };
-    int r;
-
-    if (output_from_args(args, cli->settings.values[SETTING_OUTPUT], &output, &err) < 0)
-        return cli_fail_usage(cli, "%s", err.text);
-    r = cli_call(cli,
-                 &(struct client_request){ .method = method,
-                                           .path = path,
-                                           .headers = text_eq(method, "PATCH") ? headers : NULL },
-                 body, &queue);
-    if (r != 0)
-        return r;
-    if (output.format == OUTPUT_TABLE)
-        printf("%s  %s\n", json_string_value(json_object_get(queue, "name")),
-               json_string_value(json_object_get(queue, "state")));
-    else if (output_item(&output, &listing, queue, &err) < 0)
-        return cli_fail_usage(cli, "%s", err.text);
-    return EXIT_DONE;
-}
-
 static int run_create(struct cli *cli, const struct args *args)
 {
     CLEANUP(json_decrefp) json_t *body = json_pack("{s:s}", "name", args->rest.at[0]);
     struct err err = { 0 };
-    int r;
 
     if (make_body(args, body, &err) < 0)
         return cli_fail_usage(cli, "%s", err.text);
-    r = cli_need_client(cli, args);
-    return r != 0 ? r : change(cli, args, "POST", "/v1/queues", body);
+    return cli_change(cli, args, &(struct client_request){ .method = "POST", .path = "/v1/queues" },
+                      body, &listing);
 }
 
 static int run_set(struct cli *cli, const struct args *args)
 {
+    static const char *const headers[] = { "If-Match: *", NULL };
     CLEANUP(json_decrefp) json_t *body = json_object();
-    CLEANUP(str_fini) struct str path = { 0 };
+    CLEANUP(freep) char *path = cli_path("/v1/queues/", args->rest.at[0], "");
     struct err err = { 0 };
-    int r;
 
     if (make_body(args, body, &err) < 0)
         return cli_fail_usage(cli, "%s", err.text);
     if (json_object_size(body) == 0)
         return cli_fail_usage(cli, "say what to set: --state, --weight, --cap ...");
-    str_add(&path, "/v1/queues/");
-    client_escape(args->rest.at[0], &path);
-    r = cli_need_client(cli, args);
-    return r != 0 ? r : change(cli, args, "PATCH", path.data, body);
+    return cli_change(
+        cli, args, &(struct client_request){ .method = "PATCH", .path = path, .headers = headers },
+        body, &listing);
 }
 
 static const struct cli_flag own[] = {
@@ -213,10 +215,13 @@ static const struct cli_flag own[] = {
       "open|draining|closed", false },
     { "weight", 0, "N", "its share against its siblings", NULL, false },
     { "priority", 0, "N", "of queues, the higher comes first", NULL, false },
-    { "guarantee", 0, "RESOURCE=AMOUNT", "never lent out", NULL, true },
-    { "deserved", 0, "RESOURCE=AMOUNT", "what it may take back", NULL, true },
-    { "cap", 0, "RESOURCE=AMOUNT", "never more than this", NULL, true },
+    { "guarantee", 0, "AMOUNTS", "never lent out: RESOURCE=AMOUNT, several with commas", NULL,
+      true },
+    { "deserved", 0, "AMOUNTS", "what it may take back; without it its weight says", NULL, true },
+    { "cap", 0, "AMOUNTS", "never more than this", NULL, true },
+    { "capability", 0, "AMOUNTS", "the same as --cap", NULL, true },
     { "reclaimable", 0, "WORD", "whether others may take back what it borrowed", "yes|no", false },
+    { "min-runtime", 0, "TIME", "younger work of its is not ended for others", NULL, false },
 };
 static const struct flag_set own_flags = { "Flags of the queue", own, COUNT_OF(own) };
 static const struct grammar list_grammar = { .sets = { &output_flags, &client_flags } };
@@ -264,7 +269,7 @@ const struct verb verb_queue_create = {
     .help = "Create a queue",
     .usage = "[FLAG...] QUEUE",
     .examples = { "queue create research --weight 2",
-                  "queue create night --parent research --cap cpu=16 --cap memory=64Gi" },
+                  "queue create night --parent research --weight 3 --deserved cpu=4,memory=8Gi" },
     .grammar = &change_grammar,
 };
 const struct verb verb_queue_set = {

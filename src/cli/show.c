@@ -52,11 +52,42 @@ static int print_all_tasks(struct cli *cli, struct output *output, const char *j
     return EXIT_DONE;
 }
 
+static void print_words(const json_t *list, const char *before, FILE *to)
+{
+    const json_t *word;
+    size_t i;
+
+    json_array_foreach(list, i, word)
+        fprintf(to, "%s%s", i ? ", " : before, json_string_value(word));
+}
+
+/* Whom room for it cost, and what became of that: "room: preempt of j-3/task.0#1, used". */
+static void print_rooms(const struct output *output, const json_t *job)
+{
+    const json_t *list = json_object_get(job, "reservations"), *reservation;
+    size_t i;
+
+    json_array_foreach(list, i, reservation)
+    {
+        CLEANUP(str_fini) struct str reason = { 0 }, state = { 0 };
+
+        output_text(reservation, "reason", &reason);
+        output_text(reservation, "state", &state);
+        fprintf(output->to, "%sroom: %s", i ? "" : "\n", str_text(&reason));
+        print_words(json_object_get(reservation, "victims"), " of ", output->to);
+        fprintf(output->to, ", %s", str_text(&state));
+        if (json_object_get(reservation, "why"))
+            fprintf(output->to, " %s", json_string_value(json_object_get(reservation, "why")));
+        fputc('\n', output->to);
+    }
+}
+
 static int print_job(struct cli *cli, const struct output *output, const json_t *job,
                      const char *id)
 {
     struct output whole = *output;
     struct err err = { 0 };
+    int r;
 
     if (whole.format == OUTPUT_TABLE)
         whole.format = OUTPUT_WIDE; /* one job has the room */
@@ -64,19 +95,19 @@ static int print_job(struct cli *cli, const struct output *output, const json_t 
         return cli_fail_usage(cli, "%s", err.text);
     if (output->format != OUTPUT_TABLE && output->format != OUTPUT_WIDE)
         return EXIT_DONE;
-    return print_tasks(cli, output, id);
+    r = print_tasks(cli, output, id);
+    if (r == EXIT_DONE)
+        print_rooms(output, job);
+    return r;
 }
 
 static int run_show(struct cli *cli, const struct args *args)
 {
-    int exit_code = cli_need_client(cli, args);
     struct output output;
-    struct err err = { 0 };
+    int exit_code = cli_need_output(cli, args, &output);
 
     if (exit_code != 0)
         return exit_code;
-    if (output_from_args(args, cli->settings.values[SETTING_OUTPUT], &output, &err) < 0)
-        return cli_fail_usage(cli, "%s", err.text);
     for (size_t i = 0; i < args->rest.n && exit_code == 0; i++) {
         CLEANUP(json_decrefp) json_t *job = NULL;
         CLEANUP(freep) char *path = NULL;

@@ -115,6 +115,11 @@ static int read_file(const char *path, struct str *out, struct err *err)
     return file_read(AT_FDCWD, path, JOB_BODY_MAX_BYTES, out, err);
 }
 
+static bool is_blank(const struct str *text)
+{
+    return strspn(str_text(text), " \t\r\n") == text->len;
+}
+
 /* What a job is called by its file: "nightly" of "jobs/nightly.yaml"; NULL if that is no name. */
 static char *name_of_path(const char *path)
 {
@@ -278,6 +283,9 @@ int submit_make(struct cli *cli, const struct args *args, json_t **out)
     if (making.path && read_file(making.path, &making.text, &err) < 0)
         return cli_fail(cli, EXIT_USAGE, "%s%s", err.text,
                         err.code == -ENOENT ? "; a command stands behind --" : "");
+    if (making.path && is_blank(&making.text))
+        return cli_fail(cli, EXIT_USAGE, "%s is empty: want a job in YAML or JSON, or a script",
+                        text_eq(making.path, "-") ? "stdin" : making.path);
     if (make(cli, args, &making, &problem) < 0)
         return fail_making(cli, &making, &problem);
     *out = TAKE(making.object);
@@ -300,6 +308,57 @@ static int find_key(const struct args *args, char out[DIGEST_HEX_SIZE + 8], cons
     return 0;
 }
 
+/* "WAITS  LARGER_THAN_ANY_NODE  group worker  cpu 64 of 8": what time alone will not cure. */
+static void add_reason(const json_t *reason, struct str *out)
+{
+    const char *wants = json_string_value(json_object_get(reason, "wants"));
+    const char *has = json_string_value(json_object_get(reason, "has"));
+
+    output_text(reason, "code", out);
+    if (json_object_get(reason, "group")) {
+        str_add(out, ": group ");
+        output_text(reason, "group", out);
+    }
+    if (json_object_get(reason, "asked")) {
+        str_add(out, " asks ");
+        output_text(reason, "resource", out);
+        str_add(out, " ");
+        output_text(reason, "asked", out);
+        str_add(out, ", at most ");
+        output_text(reason, "limit", out);
+    }
+    if (wants)
+        str_addf(out, " wants %s", wants);
+    if (has)
+        str_addf(out, ", nodes have %s", has);
+}
+
+static void say_warnings(const json_t *job)
+{
+    const char *id = json_string_value(json_object_get(job, "id"));
+    json_t *warning;
+    size_t i;
+
+    json_array_foreach(json_object_get(job, "warnings"), i, warning)
+    {
+        CLEANUP(str_fini) struct str text = { 0 };
+
+        add_reason(warning, &text);
+        fprintf(stderr, "berth: %s can never start as the cluster is: %s\n", id, text.data);
+    }
+}
+
+static struct client_request submit_request(const char *path, const char *body,
+                                            const char *const *headers)
+{
+    return (struct client_request){ .method = "POST",
+                                    .path = path,
+                                    .headers = headers,
+                                    .body = body,
+                                    .n_body = strlen(body),
+                                    .is_repeatable = true };
+}
+
 int submit_send(struct cli *cli, const struct args *args, const json_t *object, json_t **job,
                 bool *is_replayed)
 {
@@ -307,13 +366,13 @@ int submit_send(struct cli *cli, const struct args *args, const json_t *object, 
     CLEANUP(freep) char *body = json_dumps(object, JSON_COMPACT);
     CLEANUP(freep) char *header = NULL;
     char own[DIGEST_HEX_SIZE + 8];
+    bool is_quiet = args_has(args, "quiet");
     const char *key, *headers[2] = { NULL, NULL };
-    struct client_request request = { .method = "POST",
-                                      .path = "/v1/jobs",
-                                      .headers = headers,
-                                      .body = body,
-                                      .n_body = strlen(body),
-                                      .is_repeatable = true };
+    struct client_request request =
+        submit_request(args_maybe(args, "need-feasible") ? "/v1/jobs?requireFeasible=1"
+                       : is_quiet                        ? "/v1/jobs"
+                                                         : "/v1/jobs?warn=1",
+                       body, headers);
     struct err err = { 0 };
     int r = cli_need_client(cli, args);
 
@@ -327,7 +386,39 @@ int submit_send(struct cli *cli, const struct args *args, const json_t *object, 
     if (r != 0)
         return r;
     *is_replayed = answer.is_replayed;
-    return cli_read_json(cli, &answer, job);
+    r = cli_read_json(cli, &answer, job);
+    if (r == 0 && !is_quiet)
+        say_warnings(*job);
+    return r;
+}
+
+/* ---- whether it would start ---- */
+
+/* Asks for a plan; unless it starts, says why and what that means for a shell. */
+static int need_placed(struct cli *cli, const struct args *args, const json_t *object)
+{
+    CLEANUP(client_answer_fini) struct client_answer answer = { 0 };
+    CLEANUP(json_decrefp) json_t *plan = NULL;
+    CLEANUP(freep) char *body = json_dumps(object, JSON_COMPACT);
+    CLEANUP(str_fini) struct str text = { 0 };
+    const char *const headers[] = { NULL };
+    struct client_request request = submit_request("/v1/jobs?dryRun=1", body, headers);
+    const json_t *reason;
+    int r = cli_need_client(cli, args);
+
+    if (r == 0)
+        r = cli_call_answer(cli, &request, &answer);
+    if (r == 0)
+        r = cli_read_json(cli, &answer, &plan);
+    if (r != 0)
+        return r;
+    if (text_eq(json_string_value(json_object_get(plan, "outcome")), "start"))
+        return 0;
+    reason = json_array_get(json_object_get(plan, "reasons"), 0);
+    if (reason)
+        add_reason(reason, &text);
+    return cli_fail(cli, EXIT_WAITS, "not submitted, it would wait%s%s", reason ? ": " : "",
+                    str_text(&text));
 }
 
 /* ---- the verb ---- */
@@ -357,7 +448,9 @@ int submit_run(struct cli *cli, const struct args *args)
         return r;
     if (output_from_args(args, cli->settings.values[SETTING_OUTPUT], &output, &err) < 0)
         return cli_fail_usage(cli, "%s", err.text);
-    r = submit_send(cli, args, object, &job, &is_replayed);
+    r = args_has(args, "need-placed") ? need_placed(cli, args, object) : 0;
+    if (r == 0)
+        r = submit_send(cli, args, object, &job, &is_replayed);
     if (r != 0)
         return r;
     if (output.format == OUTPUT_TABLE)
@@ -371,6 +464,9 @@ int submit_run(struct cli *cli, const struct args *args)
 
 static const struct cli_flag own[] = {
     { "quiet", 0, NULL, "say nothing but the id", NULL, false },
+    { "need-placed", 0, NULL, "submit only what would start now; else exit with 4", NULL, false },
+    { "need-feasible", 0, NULL, "submit only what the cluster as it is could run; else exit with 4",
+      NULL, false },
 };
 static const struct flag_set own_flags = { NULL, own, COUNT_OF(own) };
 static const struct grammar grammar = {
@@ -386,7 +482,8 @@ const struct verb verb_submit = {
     .usage = "[FLAG...] [FILE] [-- COMMAND ARG...]",
     .more =
         "FILE is a job in YAML or JSON, or a shell script with #BERTH lines; - is stdin. Flags\n"
-        "change what the file says. Behind -- stands the command, or a script's arguments.",
+        "change what the file says. Behind -- stands the command, or a script's arguments.\n"
+        "Says on stderr if the job can never start as the cluster is.",
     .examples = { "submit train.yaml --key nightly-2026-09-14",
                   "submit -q research --image oci:/srv/img/train --cpu 4 --tasks 2 --gang -- "
                   "train.py" },

@@ -57,14 +57,12 @@ static int run_timeline(struct cli *cli, const struct args *args)
     struct output output;
     struct err err = { 0 };
     const char *task;
-    int r = cli_need_client(cli, args);
+    int r = cli_need_output(cli, args, &output);
 
     if (r == 0)
         r = job_name_find(cli, args, args->rest.at[0], &name);
     if (r != 0)
         return r;
-    if (output_from_args(args, cli->settings.values[SETTING_OUTPUT], &output, &err) < 0)
-        return cli_fail_usage(cli, "%s", err.text);
     task = args_has(args, "task") ? args_get(args, "task") : name.task;
     str_add(&more, "/timeline");
     if (task[0]) {

@@ -1,4 +1,8 @@
 /* berth token: who may ask the server. */
+#include <fcntl.h>
+#include <string.h>
+
+#include "base/file.h"
 #include "cli/verb.h"
 
 static const struct column columns[] = {
@@ -15,7 +19,21 @@ static int run_list(struct cli *cli, const struct args *args)
 
 static int run_delete(struct cli *cli, const struct args *args)
 {
-    return cli_delete_each(cli, args, "/v1/tokens/");
+    return cli_delete_each(cli, args, "/v1/tokens/", "deleted");
+}
+
+/* A file that only its owner can read, as those who read tokens demand. */
+static int write_token(struct cli *cli, const char *path, const json_t *token)
+{
+    const char *secret = json_string_value(json_object_get(token, "token"));
+    CLEANUP(freep) char *line = text_format("%s\n", secret ? secret : "");
+    struct err err = { 0 };
+
+    if (file_write(AT_FDCWD, path, line, strlen(line), 0600, true, &err) < 0)
+        return cli_fail(cli, EXIT_FAILED, "the token was made, but not kept: %s; delete it (%s)",
+                        err.text, json_string_value(json_object_get(token, "id")));
+    printf("%s  in %s\n", json_string_value(json_object_get(token, "id")), path);
+    return EXIT_DONE;
 }
 
 static int run_create(struct cli *cli, const struct args *args)
@@ -25,12 +43,10 @@ static int run_create(struct cli *cli, const struct args *args)
     static const char *const texts[] = { "user", "namespace", "rights", "lifetime" };
     struct output output;
     struct err err = { 0 };
-    int r = cli_need_client(cli, args);
+    int r = cli_need_output(cli, args, &output);
 
     if (r != 0)
         return r;
-    if (output_from_args(args, cli->settings.values[SETTING_OUTPUT], &output, &err) < 0)
-        return cli_fail_usage(cli, "%s", err.text);
     for (size_t i = 0; i < COUNT_OF(texts); i++)
         if (args_has(args, texts[i]))
             json_object_set_new(body, texts[i], json_string(args_get(args, texts[i])));
@@ -43,6 +59,8 @@ static int run_create(struct cli *cli, const struct args *args)
                  &token);
     if (r != 0)
         return r;
+    if (args_has(args, "file"))
+        return write_token(cli, args_get(args, "file"), token);
     if (output.format == OUTPUT_TABLE)
         printf("%s\n", json_string_value(json_object_get(token, "token")));
     else if (output_item(&output, &listing, token, &err) < 0)
@@ -55,6 +73,8 @@ static const struct cli_flag own[] = {
     { "namespace", 'n', "NAME", "where it is good (default: everywhere)", NULL, false },
     { "rights", 0, "WORD", "viewer reads, user also submits (default), admin all, agent serves",
       "viewer|user|admin|agent", false },
+    { "file", 0, "FILE", "put it into a file that only you can read, instead of printing it", NULL,
+      false },
     { "lifetime", 0, "TIME", "how long it is good: 30d (default: for ever)", NULL, false },
 };
 static const struct flag_set own_flags = { "Flags of the token", own, COUNT_OF(own) };
@@ -86,8 +106,8 @@ const struct verb verb_token_create = {
     .run = run_create,
     .help = "Create a token and print it, this once",
     .usage = "[FLAG...] NAME",
-    .examples = { "token create ci --namespace build --lifetime 30d > ci.token",
-                  "token create gpu-a1 --rights agent > agent.token" },
+    .examples = { "token create ci --namespace build --lifetime 30d --file ci.token",
+                  "token create gpu-a1 --rights agent --file agent.token" },
     .grammar = &create_grammar,
 };
 const struct verb verb_token_delete = {

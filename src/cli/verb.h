@@ -51,6 +51,9 @@ MUST_CHECK int cli_need_settings(struct cli *cli, const struct args *args);
 /** The client that blocks, made at the first call. Returns 0, or an exit code after printing. */
 MUST_CHECK int cli_need_client(struct cli *cli, const struct args *args);
 
+/** Likewise, and the form of the answer by flags and settings. */
+MUST_CHECK int cli_need_output(struct cli *cli, const struct args *args, struct output *out);
+
 /**
  * Asks the API; refusals are printed.
  *
@@ -79,7 +82,21 @@ int cli_list(struct cli *cli, const struct args *args, const char *path,
 /** Shows each thing named behind the verb. */
 int cli_show(struct cli *cli, const struct args *args, const char *prefix,
              const struct listing *listing);
-int cli_delete_each(struct cli *cli, const struct args *args, const char *prefix);
+/** Deletes each, and says so with `word`: "gpu-a1  forgotten". */
+int cli_delete_each(struct cli *cli, const struct args *args, const char *prefix, const char *word);
+/** Sends a change of one thing and prints what became of it: "NAME  STATE", or as -o says. */
+int cli_change(struct cli *cli, const struct args *args, const struct client_request *request,
+               const json_t *body, const struct listing *listing);
+/** The path of a thing of that name, which is encoded, and what follows; yours. */
+char *cli_path(const char *prefix, const char *name, const char *more);
+/** Puts a label into an object of changes: "KEY=VALUE" sets it, "KEY-" (null) takes it away. */
+MUST_CHECK int cli_put_label(json_t *labels, const char *word, struct err *err);
+/**
+ * Asks whether to do what cannot be undone, on a terminal; elsewhere --yes must have been given.
+ *
+ * Returns  0 go on; else the exit code, after saying why
+ */
+MUST_CHECK int cli_confirm(struct cli *cli, const struct args *args, const char *what);
 
 /** Whether `is_json` by the words of a command line, before they are taken apart. */
 bool cli_wants_json(int argc, const char *const *argv);

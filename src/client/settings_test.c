@@ -226,6 +226,37 @@ TEST(settings_name_what_is_wrong)
     }
 }
 
+static const struct {
+    const char *name;
+    mode_t mode;
+    int code;
+} modes[] = {
+    { "its owner alone", 0600, 0 },
+    { "its owner, to read", 0400, 0 },
+    { "a group", 0640, -EACCES },
+    { "everybody", 0644, -EACCES },
+    { "everybody may write", 0602, -EACCES },
+};
+
+TEST(a_token_that_others_can_read_is_refused)
+{
+    ROW_EACH (c, modes) {
+        struct scene scene;
+        struct client_settings found = { 0 };
+        struct err err = { 0 };
+
+        scene_begin(&scene);
+        put(&scene, "x", "secret\n", c->mode);
+        setenv("BERTH_TOKEN_FILE", "x", 1);
+        CHECK_EQ(client_settings_find(NULL, &found, &err), c->code);
+        if (c->code)
+            CHECK(strstr(err.text, "others can read the token in x") &&
+                  strstr(err.text, "chmod 600 x"));
+        client_settings_fini(&found);
+        scene_end(&scene);
+    }
+}
+
 TEST(dev_is_found_until_it_withdraws)
 {
     struct scene scene;

@@ -7,8 +7,8 @@
 #include "engine/pq.h"
 #include "engine/session.h"
 
-extern const struct action action_allocate, action_backfill, action_enqueue, action_preempt,
-    action_reclaim, action_provision, action_shuffle;
+extern const struct action action_allocate, action_backfill, action_enqueue, action_gangpreempt,
+    action_gangreclaim, action_preempt, action_reclaim, action_provision, action_shuffle;
 
 /* Queues in their order, each with its jobs in theirs. */
 struct rounds {
@@ -42,5 +42,10 @@ bool take_room(struct session *s, struct job *job, bool reclaim);
 void reservations_hold(struct session *s);
 /** Places tasks of a job until it is ready; what was done stands in the statement. */
 struct statement allocate_tasks(struct session *s, struct job *job, bool *done);
+/**
+ * Looks for a way to place a gang of unlike tasks; idle_only: on room that is free now. True if
+ * there is one, which then stands in the statement.
+ */
+bool gang_search(struct session *s, struct job *job, bool idle_only, struct statement *stmt);
 
 #endif

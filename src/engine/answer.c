@@ -5,6 +5,7 @@
 
 #include "base/str.h"
 #include "engine/devices.h"
+#include "engine/outside.h"
 #include "engine/session.h"
 #include "engine/shape.h"
 
@@ -297,8 +298,12 @@ void answer_digest(struct session *s, struct berth_decisions *out)
     str_add(&text, s->setup->profile);
     if (s->setup->kept)
         shape_write(shape_of[BERTH_CONFIG], s->setup->kept, 0, &text);
-    for (size_t i = 0; i < s->setup->n_uses; i++)
+    for (size_t i = 0; i < s->setup->n_uses; i++) {
+        const struct outside *outside = outside_of(&s->setup->uses[i]);
         str_addf(&text, " %s", s->setup->uses[i].plugin->name);
+        if (outside)
+            str_addf(&text, " %s %s", outside->given.version, outside->hash);
+    }
     fold(digest, &text);
     for (size_t i = 0; i < out->n_groups; i++) {
         shape_write(&shape_group, &out->groups[i], 0, &text);

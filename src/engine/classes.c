@@ -96,6 +96,7 @@ void kind_unref(struct model *model, struct kind *kind)
     kept_free(model, kind);
     free(kind->verdicts);
     free(kind->gpu_places);
+    free(kind->suits);
     asks_fini(&kind->charge);
     asks_fini(&kind->asks);
     asks_fini(&kind->requires_);

@@ -1,6 +1,7 @@
 /* Devices: the model's part, see devices.h. */
 #include "engine/devices.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/str.h"
@@ -56,6 +57,25 @@ static void device_add(struct model *model, struct node *node, const struct bert
     node->n_off += device_is_off(&device);
 }
 
+/* The class of nodes whose devices are like these; their ids and who holds them aside. */
+static uint32_t sort_of(struct model *model, const struct node *node)
+{
+    CLEANUP(str_fini) struct str key = { 0 };
+    uintptr_t sort;
+
+    if (!node->devices.n)
+        return 0;
+    VEC_EACH (device, &node->devices)
+        str_addf(&key, "%" PRIu32 " %" PRIu32 " %" PRId64 " %d;", device->dim, device->model,
+                 device->kept->memory, device_is_off(device));
+    sort = (uintptr_t)map_get(&model->sort_map, str_text(&key));
+    if (!sort) {
+        sort = model->sort_map.n + 1;
+        map_put(&model->sort_map, str_take(&key), (void *)sort);
+    }
+    return (uint32_t)sort;
+}
+
 void device_put(struct model *model, const char *key, const struct berth_device *like, void *kept)
 {
     struct node *node = kept ? node_ref(model, like->node) : node_find(model, like->node);
@@ -67,6 +87,7 @@ void device_put(struct model *model, const char *key, const struct berth_device 
     if (kept)
         device_add(model, node, kept);
     shelf_put(&model->shelves[BERTH_DEVICE], key, kept); /* what it replaces is used no more */
+    node->sort = sort_of(model, node);
     model->device_turn++;
     if (node->at != NOWHERE)
         node_offer(model, node);

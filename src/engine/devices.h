@@ -50,13 +50,15 @@ fail_t devices_room(const struct model *model, const struct kind *kind, const st
                     bool *idle);
 /** The place of the model that a task would get in its list; smaller is better. */
 uint32_t devices_rank(const struct session *s, const struct kind *kind, const struct node *node);
-/** Chooses devices and cores for a task that fits; NULL if it needs none by name. */
-const struct hold *devices_choose(struct session *s, const struct task *task,
-                                  const struct node *node, bool idle);
+/** Chooses devices and cores for a task that fits, in an arena; NULL if none has a name. */
+const struct hold *devices_choose(struct session *s, const struct kind *kind,
+                                  const struct node *node, bool idle, struct arena *arena);
 /** What of a device may be given out, now or once what is being freed is free. */
 int64_t device_free(const struct device *device, bool idle);
 /** Thousandths of a device that so much of its memory makes. */
 int64_t device_part(const struct device *device, int64_t memory);
+/** Whether the device is one that a class of tasks can use, by model and memory. */
+bool device_suits(const struct model *model, const struct kind *kind, const struct device *device);
 /** The dimension of which a class of tasks wants single devices or cores. */
 uint32_t kind_device_dim(const struct model *model, const struct kind *kind);
 /**

@@ -25,6 +25,16 @@ struct view {
     size_t n_kept_back; /* free ones from the end that tasks without names may be on */
 };
 
+/* The amounts of a class are pods, cpu and memory first. */
+static size_t first_want(const struct kind *kind)
+{
+    size_t i = 0;
+
+    while (i < kind->asks.n && kind->asks.at[i].dim < DIM_OTHER)
+        i++;
+    return i;
+}
+
 /* The i-th want of a class of tasks; false behind the last. */
 static bool want_at(const struct model *model, const struct kind *kind, size_t i, struct want *out)
 {
@@ -44,8 +54,7 @@ static bool want_at(const struct model *model, const struct kind *kind, size_t i
 }
 
 #define EACH_WANT(want, model, kind)                                                               \
-    for (size_t i_want_ = 0; want_at((model), (kind), i_want_, &(want)); i_want_++)                \
-        if ((want).dim >= DIM_OTHER)
+    for (size_t i_want_ = first_want(kind); want_at((model), (kind), i_want_, &(want)); i_want_++)
 
 static bool node_has_class(const struct node *node, uint32_t dim)
 {
@@ -107,6 +116,12 @@ static bool is_suited(const struct view *view, const struct device *device)
     return !names_models(view->kind) || device_place(view->model, view->kind, device) >= 0;
 }
 
+bool device_suits(const struct model *model, const struct kind *kind, const struct device *device)
+{
+    return device->kept->memory >= kind->spec->gpu_memory &&
+           (!names_models(kind) || device_place(model, kind, device) >= 0);
+}
+
 /* How many models are looked at one after the other: a task's devices are all of one. */
 static size_t n_passes(const struct kind *kind)
 {
@@ -161,19 +176,45 @@ static enum wait_code suit_count(const struct session *s, const struct view *vie
                                                                    : WAIT_NO_SUCH_DEVICE;
 }
 
+static enum wait_code suit_sort(const struct session *s, const struct kind *kind,
+                                const struct node *node)
+{
+    struct view view = { .model = s->model, .kind = kind, .node = node };
+    enum wait_code code = WAIT_NONE;
+
+    EACH_WANT(view.want, s->model, kind)
+    if (!code && node_has_class(node, view.want.dim))
+        code = suit_class(&view);
+    return code;
+}
+
+/* Of the classes of which the node has devices; worked out once for nodes with like ones. */
+static enum wait_code suit_devices(const struct session *s, const struct kind *of,
+                                   const struct node *node)
+{
+    struct kind *kind = (struct kind *)of; /* what hangs on it is a cache */
+    size_t n = s->model->sort_map.n + 1;
+
+    if (kind->n_suits < n) {
+        kind->suits = mem_resize(kind->suits, n, 1);
+        memset(kind->suits + kind->n_suits, 0, n - kind->n_suits);
+        kind->n_suits = n;
+    }
+    if (!kind->suits[node->sort])
+        kind->suits[node->sort] = (uint8_t)(1 + suit_sort(s, kind, node));
+    return (enum wait_code)(kind->suits[node->sort] - 1);
+}
+
 enum wait_code devices_suit(const struct session *s, const struct kind *kind,
                             const struct node *node)
 {
     struct view view = { .model = s->model, .kind = kind, .node = node };
-    enum wait_code code;
+    enum wait_code code = node->sort ? suit_devices(s, kind, node) : WAIT_NONE;
 
     EACH_WANT(view.want, s->model, kind)
-    {
-        code = node_has_class(node, view.want.dim) ? suit_class(&view) : suit_count(s, &view);
-        if (code)
-            return code;
-    }
-    return WAIT_NONE;
+    if (!code && !node_has_class(node, view.want.dim))
+        code = suit_count(s, &view);
+    return code;
 }
 
 /* --- Whether it has room */
@@ -380,9 +421,9 @@ static bool is_taken(const struct hold *hold, size_t at)
     return false;
 }
 
-static void take(struct session *s, struct hold *hold, size_t at, int64_t milli)
+static void take(struct arena *arena, struct hold *hold, size_t at, int64_t milli)
 {
-    struct hold_share *shares = ARENA_NEW0_N(&s->arena, struct hold_share, hold->n_shares + 1);
+    struct hold_share *shares = ARENA_NEW0_N(arena, struct hold_share, hold->n_shares + 1);
 
     if (hold->n_shares)
         memcpy(shares, hold->shares, hold->n_shares * sizeof(*shares));
@@ -422,10 +463,11 @@ static size_t best_part(struct session *s, const struct view *view, const struct
     return best;
 }
 
-static void choose_class(struct session *s, struct view *view, struct hold *hold)
+static void choose_class(struct session *s, struct view *view, struct arena *arena,
+                         struct hold *hold)
 {
     size_t n = view->node->devices.n, n_back, n_left = view->want.whole, best;
-    int64_t *free = ARENA_NEW0_N(&s->arena, int64_t, n + 1);
+    int64_t *free = ARENA_NEW0_N(arena, int64_t, n + 1);
     wide unused = 0;
 
     if (first_pass(view, &unused) == n_passes(view->kind))
@@ -436,37 +478,37 @@ static void choose_class(struct session *s, struct view *view, struct hold *hold
     for (size_t i = 0; i < n && n_left; i++) {
         if (free[i] < DEVICE_MILLI)
             continue;
-        take(s, hold, i, DEVICE_MILLI);
+        take(arena, hold, i, DEVICE_MILLI);
         n_left--;
     }
     if (!view->want.milli && !view->want.by_memory)
         return;
     best = best_part(s, view, hold, free);
     if (best < n)
-        take(s, hold, best, part_of(&view->want, &view->node->devices.at[best]));
+        take(arena, hold, best, part_of(&view->want, &view->node->devices.at[best]));
 }
 
-static void choose_cores(struct session *s, const struct kind *kind, const struct node *node,
-                         bool idle, struct hold *hold)
+static void choose_cores(const struct kind *kind, const struct node *node, bool idle,
+                         struct arena *arena, struct hold *hold)
 {
     size_t wanted = cores_wanted(kind);
 
     if (!wanted)
         return;
-    hold->cores = ARENA_NEW0_N(&s->arena, uint32_t, wanted);
+    hold->cores = ARENA_NEW0_N(arena, uint32_t, wanted);
     for (size_t i = 0; i < node->kept->cores.n && hold->n_cores < wanted; i++)
         if (core_is_free(node, i, idle))
             hold->cores[hold->n_cores++] = (uint32_t)i;
 }
 
 /* What a task takes whose memory of a device is so many thousandths of the one chosen. */
-static struct asks asks_with(struct session *s, const struct asks *asks, uint32_t dim,
-                             int64_t milli)
+static struct asks asks_with(const struct model *model, const struct asks *asks, uint32_t dim,
+                             int64_t milli, struct arena *arena)
 {
-    struct asks out = { ARENA_NEW0_N(&s->arena, struct ask, asks->n + 1), 0 };
+    struct asks out = { ARENA_NEW0_N(arena, struct ask, asks->n + 1), 0 };
     size_t i = 0;
 
-    for (; i < asks->n && dim_before(s->model, asks->at[i].dim, dim); i++)
+    for (; i < asks->n && dim_before(model, asks->at[i].dim, dim); i++)
         out.at[out.n++] = asks->at[i];
     out.at[out.n++] = (struct ask){ dim, milli };
     for (; i < asks->n; i++)
@@ -474,26 +516,27 @@ static struct asks asks_with(struct session *s, const struct asks *asks, uint32_
     return out;
 }
 
-const struct hold *devices_choose(struct session *s, const struct task *task,
-                                  const struct node *node, bool idle)
+const struct hold *devices_choose(struct session *s, const struct kind *kind,
+                                  const struct node *node, bool idle, struct arena *arena)
 {
-    const struct kind *kind = task->group->kind;
     struct view view = { .model = s->model, .kind = kind, .node = node, .idle = idle };
     struct hold *hold;
 
-    if (node->at == NOWHERE || (!node->devices.n && !kind->spec->whole_cores))
+    if (node->at == NOWHERE || !kind->wants_devices ||
+        (!node->devices.n && !kind->spec->whole_cores))
         return NULL;
-    hold = ARENA_NEW0(&s->arena, struct hold);
+    hold = ARENA_NEW0(arena, struct hold);
     EACH_WANT(view.want, s->model, kind)
     {
         size_t before = hold->n_shares;
         if (!node_has_class(node, view.want.dim))
             continue;
-        choose_class(s, &view, hold);
+        choose_class(s, &view, arena, hold);
         if (view.want.by_memory && hold->n_shares > before)
-            hold->asks = asks_with(s, &kind->asks, view.want.dim, hold->shares[before].milli);
+            hold->asks =
+                asks_with(s->model, &kind->asks, view.want.dim, hold->shares[before].milli, arena);
     }
-    choose_cores(s, kind, node, idle, hold);
+    choose_cores(kind, node, idle, arena, hold);
     return hold->n_shares || hold->n_cores ? hold : NULL;
 }
 

@@ -9,6 +9,7 @@
 #include "berth/engine.h"
 #include "engine/devices.h"
 #include "engine/engine.h"
+#include "engine/outside.h"
 #include "engine/shape.h"
 
 const char *const berth_kind_words[BERTH_KIND_COUNT] = {
@@ -40,6 +41,7 @@ struct before {
 
 struct berth_engine {
     struct model model;
+    struct outsiders others;
     struct setup *setup;
     VEC_OF(struct before) before;
 };
@@ -49,7 +51,7 @@ struct berth_engine *berth_engine_new(struct err *err)
     struct berth_engine *engine = NEW0(struct berth_engine);
 
     model_init(&engine->model);
-    if (setup_new(NULL, &engine->setup, err) < 0) {
+    if (setup_new(NULL, &engine->others, &engine->setup, err) < 0) {
         berth_engine_free(engine);
         return NULL;
     }
@@ -65,6 +67,7 @@ void berth_engine_free(struct berth_engine *engine)
     VEC_FINI(&engine->before);
     model_fini(&engine->model);
     setup_free(engine->setup);
+    outsiders_fini(&engine->others);
     free(engine);
 }
 
@@ -76,6 +79,12 @@ struct model *engine_model(struct berth_engine *engine)
 const struct setup *engine_setup(const struct berth_engine *engine)
 {
     return engine->setup;
+}
+
+int berth_engine_add_plugin(struct berth_engine *engine, const struct berth_plugin_file *file,
+                            struct err *err)
+{
+    return outsiders_add(&engine->others, file, err);
 }
 
 /* --- In */
@@ -104,7 +113,7 @@ static int apply_config(struct berth_engine *engine, const struct berth_config *
                         struct err *err)
 {
     struct setup *setup = NULL;
-    int r = setup_new(config, &setup, err);
+    int r = setup_new(config, &engine->others, &setup, err);
 
     if (r < 0)
         return err_wrap(err, "config");

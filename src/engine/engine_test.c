@@ -96,6 +96,12 @@ static const struct {
       "LABEL_MISMATCH" },
     { "pinned elsewhere", { .queue = "default" }, { .pinned_to = "n9" }, 1, "NODE_PINNED" },
     { "version", { .queue = "default" }, { .capability = "image@2.1" }, 1, "VERSION_MISSING" },
+    { "its image's folder", { .queue = "default" }, { .image = "/srv/images/a" }, 1, "" },
+    { "another folder",
+      { .queue = "default" },
+      { .image = "/srv/images2/a" },
+      1,
+      "IMAGE_NOT_ALLOWED" },
     { "size of the node",
       { .queue = "default" },
       { .requires_ = { &(struct berth_amount){ "cpu", 8000 }, 1 } },
@@ -107,6 +113,7 @@ static const struct {
 TEST(engine_says_why_a_job_waits)
 {
     ROW_EACH (c, waits) {
+        static const char *const folder = "/srv/images/";
         struct world w;
         struct berth_job job = c->job;
         struct berth_task_group group = c->group;
@@ -114,7 +121,11 @@ TEST(engine_says_why_a_job_waits)
         world_queue(&w, "default");
         world_tell(&w, BERTH_QUEUE,
                    &(struct berth_queue){ .name = "closed", .state = QUEUE_CLOSED });
-        world_node(&w, "n1", 4);
+        world_tell(&w, BERTH_NODE,
+                   &(struct berth_node){ .id = "n1",
+                                         .state = NODE_READY,
+                                         .image_folders = { &folder, 1 },
+                                         .offers = world_amounts(&w, 4, (int64_t)64 << 30) });
         group.name = "task";
         group.replicas = 1;
         group.asks = world_amounts(&w, c->cpu, 1);
@@ -362,5 +373,29 @@ TEST(engine_explains_every_node)
     CHECK_EQ(why.nodes[1].free, 0);
     ref.job = "j9";
     CHECK_EQ(berth_engine_explain(w.engine, &w.in, &ref, &w.arena, &why, &err), -ENOENT);
+    world_fini(&w);
+}
+
+TEST(engine_tries_one_of_many_gangs_alike_that_do_not_fit)
+{
+    struct world w;
+    uint64_t one;
+
+    world_init(&w);
+    world_queue(&w, "default");
+    world_node(&w, "n1", 64);
+    world_job(&w, "a", 65, 65, 1);
+    world_cycle(&w);
+    one = w.out.counts.steps;
+    for (int i = 0; i < 9; i++)
+        world_job(&w, arena_format(&w.arena, "b%d", i), 65, 65, 1);
+    world_job(&w, "c", 66, 66, 1);
+    world_job(&w, "d", 60, 60, 1); /* needs less: it has its own try */
+    world_cycle(&w);
+    CHECK_EQ(w.out.counts.tasks_placed, 60);
+    CHECK(w.out.counts.steps < 3 * one);
+    CHECK_TEXT(world_waits(&w, "b8"), "LARGER_THAN_CLUSTER");
+    CHECK_EQ(world_reason(&w, "b8")->placed, world_reason(&w, "a")->placed);
+    CHECK_EQ(world_reason(&w, "c")->needed, 66);
     world_fini(&w);
 }

@@ -148,3 +148,31 @@ int berth_engine_explain(struct berth_engine *engine, const struct berth_cycle_i
     out->n_nodes = model->nodes.n;
     return 0;
 }
+
+int berth_engine_never(struct berth_engine *engine, const struct berth_cycle_in *in, const char *id,
+                       struct arena *arena, const struct berth_verdict **out, size_t *n,
+                       struct err *err)
+{
+    CLEANUP(arena_fini) struct arena own = { 0 };
+    struct job *job = job_find(engine_model(engine), id);
+    struct berth_verdict *list;
+    struct session *s;
+
+    if (!job || !job->kept)
+        return err_set(err, -ENOENT, "job %s: not known", id ? id : "");
+    *n = 0;
+    list = ARENA_NEW0_N(arena, struct berth_verdict, job->n_groups + 1);
+    s = session_open(engine_model(engine), engine_setup(engine), in, &own);
+    for (size_t i = 0; i < job->n_groups; i++) {
+        const struct group *group = &job->groups[i];
+        const struct berth_reason *reason = kind_never(s, job, group->kind);
+        if (reason)
+            list[(*n)++] = (struct berth_verdict){ .job = arena_text(arena, job->id),
+                                                   .group = arena_text(arena, group->spec->name),
+                                                   .n_tasks = group->spec->replicas,
+                                                   .reason = reason_copy(reason, arena) };
+    }
+    session_close(s);
+    *out = list;
+    return 0;
+}

@@ -224,6 +224,48 @@ TEST(checks_go_through_a_node_one_by_one)
     world_fini(&w);
 }
 
+/* "LABEL_MISMATCH", or "" where time may cure it. */
+static const char *never(struct world *w, const char *job)
+{
+    const struct berth_verdict *verdicts;
+    struct err err = { 0 };
+    size_t n;
+
+    CHECK_OK(berth_engine_never(w->engine, &w->in, job, &w->arena, &verdicts, &n, &err), &err);
+    return n ? wait_codes[verdicts[0].reason->code].word : "";
+}
+
+TEST(what_no_waiting_can_cure_is_told_without_a_cycle)
+{
+    struct world w;
+
+    world_init(&w);
+    world_queue(&w, "default");
+    world_job(&w, "any", 1, 1, 1);
+    CHECK_TEXT(never(&w, "any"), "NO_NODE_KNOWN");
+    tell_node(&w, "n1", (struct berth_label){ "disk", "hdd" }, (struct berth_taint){ 0 });
+    world_job(&w, "full", 1, 1, 8);
+    world_job(&w, "small", 1, 1, 2);
+    world_cycle(&w);
+    world_accept(&w, BERTH_TASK_RUNNING);
+    CHECK_TEXT(never(&w, "small"), ""); /* no room now: that may come */
+    world_job(&w, "large", 1, 1, 9);
+    CHECK_TEXT(never(&w, "large"), "LARGER_THAN_ANY_NODE");
+    world_job(&w, "gang", 3, 3, 4);
+    CHECK_TEXT(never(&w, "gang"), "LARGER_THAN_CLUSTER");
+    tell_picky_job(&w, "picky", "disk", "nvme");
+    CHECK_TEXT(never(&w, "picky"), "LABEL_MISMATCH");
+    tell_picky_job(&w, "fine", "disk", "hdd");
+    CHECK_TEXT(never(&w, "fine"), "");
+    world_tell(&w, BERTH_NODE,
+               &(struct berth_node){ .id = "n1",
+                                     .seq = 2,
+                                     .state = NODE_UNREACHABLE,
+                                     .offers = world_amounts(&w, 8, 1 << 30) });
+    CHECK_TEXT(never(&w, "small"), ""); /* it may come back */
+    world_fini(&w);
+}
+
 /* ---- random worlds ---- */
 
 static void random_node(struct world *w, uint64_t *random, uint64_t i)

@@ -369,7 +369,21 @@ static void live_on_alike(struct world *w, struct berth_engine *other)
     arena_fini(&twin.arena);
 }
 
-static const char *const profiles[] = { "berth", "volcano", "bench", "beam", "ledger", "beam" };
+static const struct berth_plugin_use device_uses[] = {
+    { .name = "priority" },   { .name = "gang" },          { .name = "share" },
+    { .name = "predicates" }, { .name = "fragmentation" },
+};
+static const struct berth_tier device_tier = { device_uses, COUNT_OF(device_uses) };
+
+static const struct berth_config configs[] = {
+    { .profile = "berth" },
+    { .profile = "volcano" },
+    { .profile = "bench" },
+    { .profile = "beam" },
+    { .profile = "ledger" },
+    { .profile = "beam" },
+    { .profile = "berth", .has_tiers = true, .tiers = &device_tier, .n_tiers = 1 },
+};
 
 TEST(engine_rebuilt_from_its_export_decides_the_same)
 {
@@ -380,8 +394,7 @@ TEST(engine_rebuilt_from_its_export_decides_the_same)
         struct berth_engine *other;
         char *before, *after;
         world_init(&w);
-        world_tell(&w, BERTH_CONFIG,
-                   &(struct berth_config){ .profile = profiles[history % COUNT_OF(profiles)] });
+        world_tell(&w, BERTH_CONFIG, &configs[history % COUNT_OF(configs)]);
         begin(&w, &random);
         other = rebuild(w.engine);
         before = world_export(w.engine);
@@ -397,7 +410,7 @@ TEST(engine_rebuilt_from_its_export_decides_the_same)
     /* The histories are worth something: each kind of decision is among them. */
     CHECK(seen[BERTH_GROUP_BIND] && seen[BERTH_GROUP_ORDER] && seen[BERTH_GROUP_RESERVE]);
     CHECK(seen[BERTH_GROUP_RELEASE] && seen[BERTH_GROUP_FAIL]);
-    CHECK(seen_shares && seen_parts && seen_cores);
+    CHECK(seen_shares && seen_parts && seen_cores && seen[BERTH_GROUP_MEMO]);
 }
 
 struct one_kind {
@@ -420,8 +433,7 @@ TEST(engine_takes_deltas_of_different_objects_in_any_order)
         struct world w, other;
         char *a, *b;
         world_init(&w);
-        world_tell(&w, BERTH_CONFIG,
-                   &(struct berth_config){ .profile = profiles[history % COUNT_OF(profiles)] });
+        world_tell(&w, BERTH_CONFIG, &configs[history % COUNT_OF(configs)]);
         begin(&w, &random);
         /* Kinds from the last to the first; and then all of it once more. */
         world_init(&other);
@@ -467,8 +479,7 @@ TEST(engine_forgets_random_suppositions)
         };
         char *before, *after;
         world_init(&w);
-        world_tell(&w, BERTH_CONFIG,
-                   &(struct berth_config){ .profile = profiles[history % COUNT_OF(profiles)] });
+        world_tell(&w, BERTH_CONFIG, &configs[history % COUNT_OF(configs)]);
         begin(&w, &random);
         before = world_export(w.engine);
         CHECK_OK(berth_engine_suppose(w.engine, deltas, COUNT_OF(deltas), &err), &err);

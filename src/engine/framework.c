@@ -39,6 +39,7 @@ static const struct {
     MEMBER(HOOKED_SCORE_ALL, BERTH_HOOK_NODE_ORDER, score_all),
     MEMBER(HOOKED_PREEMPTABLE, BERTH_HOOK_PREEMPTABLE, preemptable),
     MEMBER(HOOKED_RECLAIMABLE, BERTH_HOOK_RECLAIMABLE, reclaimable),
+    MEMBER(HOOKED_EVICTABLE, NO_HOOK, evictable),
     MEMBER(HOOKED_VICTIMS, BERTH_HOOK_VICTIM, victims),
     MEMBER(HOOKED_OVERUSED, BERTH_HOOK_OVERUSED, overused),
     MEMBER(HOOKED_PREEMPTIVE, BERTH_HOOK_PREEMPTIVE, preemptive),
@@ -317,36 +318,57 @@ static struct victims victims_room(struct session *s, size_t n)
     return (struct victims){ ARENA_NEW0_N(s->lists, struct task *, n + 1), 0 };
 }
 
-static bool has_victim(const struct victims *set, const struct task *task)
+/* Where a task is in a set, looked for from a place on: sets mostly keep one order. */
+static size_t victim_find(const struct victims *set, const struct task *task, size_t from)
 {
-    for (size_t i = 0; i < set->n; i++)
-        if (set->at[i] == task)
-            return true;
-    return false;
+    for (size_t i = 0; i < set->n; i++) {
+        size_t at = from + i < set->n ? from + i : from + i - set->n;
+        if (set->at[at] == task)
+            return at;
+    }
+    return set->n;
 }
 
 static void intersect(struct victims *set, const struct victims *with)
 {
-    size_t n = 0;
+    size_t n = 0, from = 0;
 
-    for (size_t i = 0; i < set->n; i++)
-        if (has_victim(with, set->at[i]))
-            set->at[n++] = set->at[i];
+    for (size_t i = 0; i < set->n; i++) {
+        size_t at = victim_find(with, set->at[i], from);
+        if (at == with->n)
+            continue;
+        set->at[n++] = set->at[i];
+        from = at + 1 < with->n ? at + 1 : 0;
+    }
     set->n = n;
 }
 
-struct victims victims_agree(struct session *s, bool reclaim, const struct task *task,
-                             const struct victims *from)
+/* What is asked of each plugin in turn: about a task, or about a job as a whole. */
+struct question {
+    bool reclaim;
+    const struct task *task;
+    const struct taking *taking; /* NULL: about the task alone */
+    const struct victims *from;
+};
+
+static enum vote ask(struct session *s, struct plugin_use *use, const struct question *q,
+                     struct victims *answer)
 {
-    const struct hooked *hooked =
-        &s->setup->hooked[reclaim ? HOOKED_RECLAIMABLE : HOOKED_PREEMPTABLE];
+    if (q->taking && use->plugin->evictable)
+        return use->plugin->evictable(s, use, q->taking, q->from, answer);
+    return q->reclaim ? use->plugin->reclaimable(s, use, q->task, q->from, answer)
+                      : use->plugin->preemptable(s, use, q->task, q->from, answer);
+}
+
+static struct victims agree(struct session *s, const struct hooked *hooked,
+                            const struct question *q)
+{
     struct victims set = { 0 };
     bool is_set = false, tier_over = false;
 
     for (size_t i = 0; i < hooked->n; i++) {
         struct plugin_use *use = hooked->at[i];
         struct victims answer;
-        enum vote vote;
         if (i && use->tier != hooked->at[i - 1]->tier) {
             if (is_set && s->policy->victims == VICTIMS_FIRST_TIER)
                 return set;
@@ -356,10 +378,8 @@ struct victims victims_agree(struct session *s, bool reclaim, const struct task 
         }
         if (tier_over)
             continue;
-        answer = victims_room(s, from->n);
-        vote = reclaim ? use->plugin->reclaimable(s, use, task, from, &answer)
-                       : use->plugin->preemptable(s, use, task, from, &answer);
-        if (vote == VOTE_ABSTAIN)
+        answer = victims_room(s, q->from->n);
+        if (ask(s, use, q, &answer) == VOTE_ABSTAIN)
             continue;
         if (!answer.n) {
             is_set = false;
@@ -374,6 +394,25 @@ struct victims victims_agree(struct session *s, bool reclaim, const struct task 
         }
     }
     return is_set ? set : (struct victims){ 0 };
+}
+
+struct victims victims_agree(struct session *s, bool reclaim, const struct task *task,
+                             const struct victims *from)
+{
+    struct question q = { reclaim, task, NULL, from };
+
+    return agree(s, &s->setup->hooked[reclaim ? HOOKED_RECLAIMABLE : HOOKED_PREEMPTABLE], &q);
+}
+
+struct victims victims_agree_on(struct session *s, const struct taking *taking,
+                                const struct task *first, const struct victims *from)
+{
+    struct question q = { taking->reclaim, first, taking, from };
+    enum hooked_what what = s->setup->is_reference ? HOOKED_EVICTABLE
+                            : taking->reclaim      ? HOOKED_RECLAIMABLE
+                                                   : HOOKED_PREEMPTABLE;
+
+    return agree(s, &s->setup->hooked[what], &q);
 }
 
 /* --- Arguments */

@@ -29,6 +29,14 @@ struct victims {
     size_t n;
 };
 
+/* For whom room is made in one go: a job, and what it is short of. */
+struct taking {
+    struct job *job;
+    bool reclaim;       /* from other queues, else from its own */
+    const wide *lacks;  /* by dimension, above 0 where it is short */
+    const size_t *unit; /* of each that is asked about: those of one go together */
+};
+
 /* A set of nodes that a task may go to, and their scores. */
 struct candidates {
     struct node **nodes;
@@ -119,6 +127,9 @@ struct plugin {
      * whether a queue may take more. Evictions may change it. */
     uint64_t (*victims_stamp)(struct session *s, struct plugin_use *use, const struct kind *kind,
                               bool reclaim);
+    /** Likewise for all of a job at once; it has no switch. */
+    enum vote (*evictable)(struct session *s, struct plugin_use *use, const struct taking *taking,
+                           const struct victims *from, struct victims *to);
     /** Adds tasks that must go for no other's sake. */
     void (*victims)(struct session *s, struct plugin_use *use, struct victims *to);
     bool (*overused)(struct session *s, struct plugin_use *use, const struct queue *queue);
@@ -178,6 +189,7 @@ enum hooked_what {
     HOOKED_SCORE_ALL,
     HOOKED_PREEMPTABLE,
     HOOKED_RECLAIMABLE,
+    HOOKED_EVICTABLE,
     HOOKED_VICTIMS,
     HOOKED_OVERUSED,
     HOOKED_PREEMPTIVE,
@@ -243,6 +255,12 @@ bool queue_may_allocate(struct session *s, const struct queue *queue, const stru
 /** The victims among `from`, after all tiers; lists live in the session's arena. */
 struct victims victims_agree(struct session *s, bool reclaim, const struct task *task,
                              const struct victims *from);
+/**
+ * Likewise for all of a job at once. In other profiles than volcano the word of a plugin that knows
+ * single tasks only counts as well, asked about the job's first.
+ */
+struct victims victims_agree_on(struct session *s, const struct taking *taking,
+                                const struct task *first, const struct victims *from);
 
 /* Arguments: typed members of an object with a default; an error names the member. */
 struct argument {

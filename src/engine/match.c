@@ -23,6 +23,20 @@ bool labels_hold(const struct berth_labels *wanted, const struct berth_labels *l
     return true;
 }
 
+bool path_is_below(const char *path, const struct berth_words *folders)
+{
+    for (size_t i = 0; i < folders->n; i++) {
+        const char *folder = folders->at[i];
+        size_t n = strlen(folder);
+
+        while (n && folder[n - 1] == '/')
+            n--;
+        if (strncmp(path, folder, n) == 0 && (path[n] == '/' || path[n] == '\0'))
+            return true;
+    }
+    return false;
+}
+
 bool words_have(const struct berth_words *words, const char *word)
 {
     for (size_t i = 0; i < words->n; i++)

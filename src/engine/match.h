@@ -16,6 +16,8 @@ bool selector_holds(const struct berth_selector *selector, const struct berth_la
 /** Whether one of the tolerations puts up with the taint. */
 bool taint_is_tolerated(const struct berth_taint *taint, const struct berth_toleration *tolerations,
                         size_t n);
+/** Whether a path is one of the folders or below one; those may end with a slash. */
+bool path_is_below(const char *path, const struct berth_words *folders);
 bool words_have(const struct berth_words *words, const char *word);
 
 #endif

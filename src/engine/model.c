@@ -89,6 +89,9 @@ void model_fini(struct model *model)
         free(model->gauges[i].n_unsaid);
     }
     map_fini(&model->dim_map);
+    for (at = 0; (entry = map_next(&model->sort_map, &at));)
+        free((void *)entry->key);
+    map_fini(&model->sort_map);
     for (size_t i = 0; i < BERTH_KIND_COUNT; i++)
         shelf_fini(&model->shelves[i]);
     VEC_FINI(&model->dims);

@@ -117,6 +117,7 @@ struct node {
     uint32_t n_refs;               /* reservations' parts */
     uint32_t n_over;               /* dimensions of which more is used than it offers */
     VEC_OF(struct device) devices; /* by class, index, uuid */
+    uint32_t sort;                 /* its class of nodes with like devices; 0: it has none */
     uint32_t n_off;                /* devices that are not given out */
     struct core_use *cores;        /* of kept->cores; NULL: nobody holds one */
     uint8_t silent;                /* heard of too long ago: SILENT_... bits, see serverless.h */
@@ -213,6 +214,8 @@ struct kind {
     uint64_t wished;
     int32_t *gpu_places; /* by model->gpu_models: the place among those wanted, or -1 */
     size_t n_gpu_places;
+    uint8_t *suits; /* by node->sort: 1 and what devices_suit says of it; 0: not asked yet */
+    size_t n_suits;
     struct asks charge; /* see kind_charge */
     uint64_t charged;   /* for which model->device_turn */
     struct take_failure {
@@ -220,6 +223,10 @@ struct kind {
         int64_t priority;
         uint32_t needed;
     } take_failed[2]; /* when nobody could be evicted for so urgent a task; see take.c */
+    struct gang_failure {
+        uint64_t number, read;
+        uint32_t needed, placed;
+    } gang_failed; /* when a gang of it found too few nodes; see allocate.c */
 };
 
 struct alike {
@@ -228,7 +235,7 @@ struct alike {
 };
 
 struct model {
-    struct map dim_map;
+    struct map dim_map, sort_map; /* of node->sort by what the devices are: the number */
     VEC_OF(struct dim *) dims;
     struct column *columns; /* by dimension */
     struct rows rows;
@@ -257,8 +264,9 @@ struct model {
     uint32_t n_soft_taints; /* taints of known nodes that only ask to stay away */
     int64_t memory_milli;   /* of what a task asks, what it holds: headroom in thousandths */
     VEC_OF(struct gpu_model) gpu_models; /* of devices */
-    uint64_t device_turn;                /* rises with each change of a device */
-    bool gpu_implied;                    /* gpuModels without an amount ask for one */
+    uint64_t mix_seen;    /* by which mix the kept scores of plugin fragmentation go */
+    uint64_t device_turn; /* rises with each change of a device */
+    bool gpu_implied;     /* gpuModels without an amount ask for one */
 };
 
 void model_init(struct model *model);

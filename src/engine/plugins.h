@@ -11,6 +11,7 @@ extern const struct plugin plugin_binpack, plugin_capacity, plugin_conformance, 
     plugin_gang, plugin_ledger, plugin_network_topology_aware, plugin_nodegroup, plugin_nodeorder,
     plugin_overcommit, plugin_pools, plugin_predicates, plugin_priority, plugin_proportion,
     plugin_resource_strategy_fit, plugin_resourcequota, plugin_share, plugin_sla, plugin_tdm,
-    plugin_usage;
+    plugin_usage, plugin_deviceshare, plugin_fragmentation, plugin_pdb, plugin_cdp,
+    plugin_rescheduling, plugin_task_topology;
 
 #endif

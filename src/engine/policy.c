@@ -16,6 +16,7 @@ static const struct {
     size_t at;
     const char *words;
 } options[] = {
+    { "mode", P_WORD, offsetof(struct policy, mode), "batch serverless reference" },
     { "victims", P_WORD, offsetof(struct policy, victims), "every-tier first-tier" },
     { "victimUnit", P_WORD, offsetof(struct policy, victim_unit), "spare-or-whole task" },
     { "reclaim", P_WORD, offsetof(struct policy, reclaim), "within-share plugins" },
@@ -29,6 +30,8 @@ static const struct {
     { "capacity", P_WORD, offsetof(struct policy, capacity), "usable all" },
     { "jobTie", P_WORD, offsetof(struct policy, job_tie), "seq created" },
     { "anyGpu", P_WORD, offsetof(struct policy, any_gpu), "catalogue pool" },
+    { "commit", P_WORD, offsetof(struct policy, commit), "atomic" },
+    { "wake", P_WORD, offsetof(struct policy, wake), "exact" },
     { "deciders", P_WORD, offsetof(struct policy, deciders), "one many" },
     { "failover", P_BOOL, offsetof(struct policy, failover), NULL },
     { "minRuntime", P_DURATION, offsetof(struct policy, min_runtime_ms), NULL },

@@ -215,16 +215,24 @@ static const struct berth_reason *why_reason(struct session *s, const struct why
     return reason;
 }
 
-/* How many tasks of the kind the nodes could hold if they were empty. */
-static uint64_t most_ever(struct session *s, struct kind *kind)
+/* Whether a node's refusal is of what it is, not of what it holds or of how it is at the moment. */
+static bool is_lasting(enum wait_code code)
+{
+    return code >= WAIT_SHARD && code <= WAIT_VOLUME_ABSENT && code != WAIT_NODE_BUSY &&
+           code != WAIT_PORT_TAKEN;
+}
+
+/* How many tasks of the kind the nodes could hold if they were empty; `later`: and those too that are
+ * away or closed for now. */
+static uint64_t most_ever(struct session *s, struct kind *kind, bool later)
 {
     const struct model *model = s->model;
     uint64_t sum = 0;
 
     for (uint32_t i = 0; i < model->nodes.n; i++) {
         uint64_t here = UINT32_MAX;
-        if (fit_predicate(s, kind, model->nodes.at[i]) < WAIT_NODE_BUSY &&
-            fit_predicate(s, kind, model->nodes.at[i]))
+        enum wait_code code = fit_predicate(s, kind, model->nodes.at[i]);
+        if (later ? is_lasting(code) : code && code < WAIT_NODE_BUSY)
             continue;
         for (size_t k = 0; k < kind->asks.n; k++) {
             uint64_t fit =
@@ -259,8 +267,43 @@ static const struct berth_reason *gang_reason(struct session *s, struct job *job
     reason->placed = seat->placed;
     reason->needed = job->min_available;
     reason->stuck_group = stuck_group(s, job, kind);
-    if (job->n_groups == 1 && most_ever(s, kind) < job->min_available)
+    if (job->n_groups == 1 && most_ever(s, kind, false) < job->min_available)
         reason->code = WAIT_LARGER_THAN_CLUSTER;
+    return reason;
+}
+
+const struct berth_reason *kind_never(struct session *s, const struct job *job, struct kind *kind)
+{
+    struct berth_reason *reason = ARENA_NEW0(s->out, struct berth_reason);
+    struct why why = { .dim = NOWHERE };
+    struct fit_counts counts;
+    uint32_t dim, n_lasting = 0;
+
+    if (job->queue && job->queue->kept && !queue_may_allocate(s, job->queue, kind, &why) &&
+        why.code == WAIT_LARGER_THAN_QUEUE)
+        return why_reason(s, &why, 0);
+    if (!s->model->nodes.n) {
+        reason->code = WAIT_NO_NODE_KNOWN;
+        return reason;
+    }
+    fit_count(s, kind, &s->arena, &counts);
+    for (int code = WAIT_FIRST_OF_NODE; code < WAIT_CODE_COUNT; code++)
+        n_lasting += is_lasting((enum wait_code)code) ? counts.by_code[code] : 0;
+    if (is_too_large(s->model, kind, &dim)) {
+        reason->code = WAIT_LARGER_THAN_ANY_NODE;
+        if (dim != NOWHERE)
+            explain_dim(s, kind, dim, reason);
+    } else if (n_lasting == s->model->nodes.n) {
+        reason->code = most_nodes(&counts);
+        explain_words(s, kind, reason);
+    } else if (job->n_groups == 1 && most_ever(s, kind, true) < job->min_available) {
+        reason->code = WAIT_LARGER_THAN_CLUSTER;
+        reason->needed = job->min_available;
+        reason->placed = (uint32_t)most_ever(s, kind, true);
+    } else {
+        return NULL;
+    }
+    list_counts(s, &counts, reason);
     return reason;
 }
 
@@ -322,6 +365,22 @@ static const struct berth_reason *group_reason(struct session *s, const struct g
                                   : kind_reason(s, group->kind);
 }
 
+/* Tasks that found room and are not bound wait for what others of their gang were promised. */
+static void add_held(struct session *s, struct verdicts *v, const char *id,
+                     const struct group *group)
+{
+    const struct job *job = group->job;
+    const uint32_t *held = seat_of(s, group->job)->held;
+    struct why why = { .code = WAIT_GANG_INCOMPLETE, .dim = NOWHERE };
+
+    for (size_t i = 0; i < job->n_tasks && held; i++)
+        if (job->tasks[i].state == BERTH_TASK_PIPELINED)
+            why.code = is_on_machine(&job->tasks[i]) ? WAIT_WAITING_FOR_MACHINE
+                                                     : WAIT_WAITING_FOR_EVICTION;
+    if (held)
+        add(s, v, id, group->spec->name, held[group->at], why_reason(s, &why, 0));
+}
+
 static void group_verdicts(struct session *s, struct verdicts *v, const char *id,
                            const struct group *group)
 {
@@ -346,6 +405,7 @@ static void group_verdicts(struct session *s, struct verdicts *v, const char *id
     }
     if (n_pending > n_back)
         add(s, v, id, group->spec->name, n_pending - n_back, group_reason(s, group));
+    add_held(s, v, id, group);
 }
 
 /* A job that asked for a deadline and did not start by then fails for what it waited for. */
@@ -373,9 +433,11 @@ static void mind_aging(struct session *s, const struct job *job)
 static void job_verdicts(struct session *s, struct verdicts *v, struct job *job)
 {
     uint32_t n = job->n[BERTH_TASK_PENDING] + job->n[BERTH_TASK_PIPELINED];
+    struct seat *seat = job->seated == s->number ? job->seat : NULL;
     const char *id;
-    struct seat *seat;
 
+    for (size_t i = 0; seat && seat->held && i < job->n_groups; i++)
+        n += seat->held[i];
     if (!n || job->kept->stopping)
         return;
     id = arena_text(s->out, job->id);
@@ -385,6 +447,11 @@ static void job_verdicts(struct session *s, struct verdicts *v, struct job *job)
         job_is_open(s, job, &seat->why);
     if (seat->why.code) {
         add(s, v, id, NULL, n, why_reason(s, &seat->why, job->kept->not_before_ms));
+        return;
+    }
+    if (seat->no_domain && !job->n[BERTH_TASK_PIPELINED]) {
+        struct why why = { .code = WAIT_TOPOLOGY, .dim = NOWHERE };
+        add(s, v, id, NULL, n, why_reason(s, &why, 0));
         return;
     }
     if (job->min_available > 1 && seat->stuck &&
@@ -405,6 +472,15 @@ static void job_answers(struct session *s, struct verdicts *v, struct job *job)
         mind_deadline(s, job, v->list.at[before].reason);
 }
 
+/* Of a task that was told of: whether it was this session that promised it room. */
+static bool was_promised(const struct session *s, const struct task *task)
+{
+    for (size_t i = s->log.n; i-- > 0;)
+        if (s->log.at[i].task == task)
+            return true;
+    return false;
+}
+
 static void list_promised(struct session *s, struct berth_decisions *out)
 {
     VEC_OF(struct berth_part) parts = { 0 };
@@ -414,7 +490,8 @@ static void list_promised(struct session *s, struct berth_decisions *out)
             continue;
         for (size_t i = 0; i < job->n_tasks; i++) {
             const struct task *task = &job->tasks[i];
-            if (task->state != BERTH_TASK_PIPELINED || task->is_told || is_on_machine(task))
+            if (task->state != BERTH_TASK_PIPELINED || is_on_machine(task) ||
+                (task->is_told && !was_promised(s, task)))
                 continue;
             struct berth_part *part = VEC_ADD(&parts);
             part->kind = BERTH_PART_RESERVE;
@@ -430,9 +507,26 @@ static void list_promised(struct session *s, struct berth_decisions *out)
     VEC_FINI(&parts);
 }
 
+/* What was given a place and never committed is taken back with the session: it waits. */
+static void note_held(struct session *s)
+{
+    VEC_EACH (op, &s->log) {
+        struct job *job = op->task->group->job;
+        struct seat *seat;
+        if (op->kind != OP_ALLOCATE || op->is_sealed || op->task->state != BERTH_TASK_ALLOCATED)
+            continue;
+        seat = seat_of(s, job);
+        if (!seat->held)
+            seat->held = ARENA_NEW0_N(&s->arena, uint32_t, job->n_groups + 1);
+        seat->held[op->task->group->at]++;
+    }
+}
+
 void answer_verdicts(struct session *s, struct berth_decisions *out)
 {
     struct verdicts v = { 0 };
+
+    note_held(s);
 
     JOB_EACH (job, s->model) {
         job_answers(s, &v, job);

@@ -1,13 +1,13 @@
 /* Sessions: see session.h. */
 #include "engine/session.h"
 
-#include "engine/actions/hunt.h"
-#include "engine/beam.h"
-
 #include <assert.h>
 #include <string.h>
 
 #include "base/str.h"
+#include "engine/actions/hunt.h"
+#include "engine/beam.h"
+#include "engine/outside.h"
 
 static void set_shard(struct session *s)
 {
@@ -80,12 +80,15 @@ void session_close(struct session *s)
         op->task->evicted = false;
         s->log.n--;
     }
+    for (size_t i = s->setup->n_uses; i-- > 0;)
+        outside_close(s, &s->setup->uses[i]);
     beam_close(s);
     hunts_close(s);
     VEC_FINI(&s->log);
     VEC_FINI(&s->groups);
     arena_fini(&s->arena);
     arena_fini(&s->scratch);
+    arena_fini(&s->tried);
     free(s);
 }
 
@@ -152,9 +155,26 @@ bool job_is_open(struct session *s, struct job *job, struct why *why)
     return !why->code;
 }
 
+/* How long room is held: for a machine, until it must have come, and then as long as any. */
+static int64_t ttl_of(const struct session *s, const struct berth_reservation *r)
+{
+    int64_t ttl_ms = s->policy->reservation_ttl_ms, boot_ms = s->policy->boot_time_ms;
+    bool coming = false;
+
+    if (r->purpose != BERTH_FOR_MACHINE || s->setup->is_beam)
+        return ttl_ms;
+    for (size_t i = 0; i < r->n_parts; i++) {
+        const struct node *node = node_find(s->model, r->parts[i].node);
+        coming = coming || !node || !node->kept || node->kept->state == NODE_COMING;
+    }
+    if (coming)
+        return boot_ms;
+    return ttl_ms < BERTH_NEVER - boot_ms ? boot_ms + ttl_ms : BERTH_NEVER;
+}
+
 bool reservation_holds(struct session *s, const struct berth_reservation *r)
 {
-    int64_t ttl_ms = s->policy->reservation_ttl_ms;
+    int64_t ttl_ms = ttl_of(s, r);
     int64_t end_ms = r->until_ms ? r->until_ms : BERTH_NEVER;
 
     if (r->made_at_ms && r->made_at_ms < BERTH_NEVER - ttl_ms && r->made_at_ms + ttl_ms < end_ms)

@@ -28,7 +28,8 @@ struct op {
     uint8_t from;      /* the state before */
     bool from_evicted;
     bool is_sealed;
-    bool evicted; /* pipeline: room that evictions make */
+    bool is_refused; /* by a plugin that was told of it */
+    bool evicted;    /* pipeline: room that evictions make */
     double score;
     const char *reason;      /* evict */
     const char *reservation; /* allocate: the one that it uses, or NULL */
@@ -46,14 +47,17 @@ struct seat {
     struct victims list; /* pending tasks in task order, without those that ask for nothing */
     size_t next;         /* next is the first that was not tried */
     bool is_listed;
-    bool is_pending;         /* not admitted */
-    bool was_admitted;       /* by this session, which has not said so yet */
-    bool was_bound;          /* by this session */
-    bool *failed;            /* by group: a task of its role found no node */
-    struct why why;          /* the last refusal of the job as a whole */
+    bool is_pending;   /* not admitted */
+    bool was_admitted; /* by this session, which has not said so yet */
+    bool was_bound;    /* by this session */
+    bool is_refused;   /* a plugin refused a placement; it is tried no more */
+    bool *failed;      /* by group: a task of its role found no node */
+    uint32_t *held;    /* by group, at the end: tasks with a place that are not bound; NULL: none */
+    struct why why;    /* the last refusal of the job as a whole */
     struct kind *stuck;      /* the class of its task that found no node */
     uint32_t placed, needed; /* the gang when it gave up */
     bool was_tried;
+    bool no_domain;          /* no network domain holds it */
     struct wait_note *notes; /* by group, or NULL */
     struct sub_job *subs;    /* see topology.h */
     size_t n_subs;
@@ -74,7 +78,8 @@ struct session {
     struct arena arena;  /* ends with the session */
     struct arena *lists; /* for lists that end with the step that makes them; often the above */
     struct arena scratch;
-    struct arena *out; /* the answer's */
+    struct arena tried; /* choices of devices that are only looked at */
+    struct arena *out;  /* the answer's */
     uint64_t number;
     VEC_OF(struct op) log;
     VEC_OF(struct berth_group) groups;
@@ -83,8 +88,10 @@ struct session {
     int64_t wake_at_ms;
     uint64_t n_placed, n_evicted, n_reserved, n_steps;
     bool limited;
-    bool is_dry_run; /* victims are taken away only to see what would happen */
-    uint32_t cursor; /* sampling search */
+    bool is_dry_run;  /* victims are taken away only to see what would happen */
+    bool promises;    /* room is promised even where it is free: the rest of it is being made */
+    bool is_refusing; /* a plugin refuses the placement that it was told of last */
+    uint32_t cursor;  /* sampling search */
     bool cursor_changed;
     wide *total;       /* what queues share, by dimension */
     struct beam *beam; /* see beam.h; NULL until it is used */
@@ -145,8 +152,15 @@ void statement_unpipeline(struct statement *stmt, struct task *task);
 /** The task is given up; it waits no more. */
 void statement_fail(struct statement *stmt, struct task *task);
 bool statement_has_evictions(const struct statement *stmt);
-/** Makes groups of the answer out of what was done; job is for whom. */
-void statement_commit(struct statement *stmt, struct job *job);
+/**
+ * Whether a plugin refused a part of what was done. Then all of it is taken back, and the job is
+ * tried no more in this session.
+ */
+bool statement_is_refused(struct statement *stmt, struct job *job);
+/**
+ * Makes groups of the answer out of what was done; job is for whom. False if it is refused as above.
+ */
+bool statement_commit(struct statement *stmt, struct job *job);
 void statement_discard(struct statement *stmt);
 /** Takes back one operation of whichever place; the caller takes it out of the log. */
 void statement_take_out(struct session *s, const struct op *op);
@@ -181,6 +195,9 @@ void answer_memo(struct session *s, const char *name, const void *data, size_t s
 void answer_ops(struct session *s, const struct op *ops, size_t n, const struct job *job);
 /** Why the tasks of a class wait; lives in the answer. */
 const struct berth_reason *kind_reason(struct session *s, struct kind *kind);
+/** Why the cluster as it is could never run tasks of a job's class, however long they wait; NULL: it
+ * could. Lives in the answer. */
+const struct berth_reason *kind_never(struct session *s, const struct job *job, struct kind *kind);
 /** Fills the verdicts, while the session's changes still stand. */
 void answer_verdicts(struct session *s, struct berth_decisions *out);
 void answer_digest(struct session *s, struct berth_decisions *out);

@@ -7,32 +7,8 @@
 
 #include "base/nearest.h"
 #include "base/str.h"
+#include "engine/outside.h"
 #include "engine/shape.h"
-
-const char *const berth_hook_words[BERTH_HOOK_COUNT] = {
-    [BERTH_HOOK_JOB_ORDER] = "jobOrder",
-    [BERTH_HOOK_TASK_ORDER] = "taskOrder",
-    [BERTH_HOOK_QUEUE_ORDER] = "queueOrder",
-    [BERTH_HOOK_SUB_JOB_ORDER] = "subJobOrder",
-    [BERTH_HOOK_JOB_READY] = "jobReady",
-    [BERTH_HOOK_JOB_PIPELINED] = "jobPipelined",
-    [BERTH_HOOK_JOB_STARVING] = "jobStarving",
-    [BERTH_HOOK_JOB_ENQUEUED] = "jobEnqueued",
-    [BERTH_HOOK_SUB_JOB_READY] = "subJobReady",
-    [BERTH_HOOK_SUB_JOB_PIPELINED] = "subJobPipelined",
-    [BERTH_HOOK_PREDICATE] = "predicate",
-    [BERTH_HOOK_NODE_ORDER] = "nodeOrder",
-    [BERTH_HOOK_BEST_NODE] = "bestNode",
-    [BERTH_HOOK_HYPER_NODE_ORDER] = "hyperNodeOrder",
-    [BERTH_HOOK_HYPER_NODE_GRADIENT] = "hyperNodeGradient",
-    [BERTH_HOOK_PREEMPTABLE] = "preemptable",
-    [BERTH_HOOK_RECLAIMABLE] = "reclaimable",
-    [BERTH_HOOK_PREEMPTIVE] = "preemptive",
-    [BERTH_HOOK_OVERUSED] = "overused",
-    [BERTH_HOOK_ALLOCATABLE] = "allocatable",
-    [BERTH_HOOK_VICTIM] = "victim",
-    [BERTH_HOOK_HIERARCHY] = "hierarchy",
-};
 
 const char *berth_action_at(size_t i)
 {
@@ -69,12 +45,12 @@ static const struct action *action_find(const char *name)
     return NULL;
 }
 
-static const struct plugin *plugin_find(const char *name)
+static const struct plugin *plugin_find(const struct outsiders *others, const char *name)
 {
     for (size_t i = 0; i < n_plugins; i++)
         if (text_eq(plugins[i]->name, name))
             return plugins[i];
-    return NULL;
+    return outsiders_find(others, name);
 }
 
 static int setup_actions(struct setup *setup, const struct berth_words *names,
@@ -114,17 +90,21 @@ static int setup_plugin(struct setup *setup, const struct berth_plugin_use *from
                         struct err *err)
 {
     struct plugin_use *use = &setup->uses[setup->n_uses];
+    const struct outside *outside;
     char near[80];
     int r = 0;
 
-    use->plugin = plugin_find(from->name);
+    use->plugin = plugin_find(setup->others, from->name);
     if (!use->plugin) {
         suggest(from->name ? from->name : "", berth_plugin_at, near);
         return err_set(err, -EINVAL, "/name: no plugin %s%s", from->name ? from->name : "", near);
     }
     use->enabled = from->has_enabled ? from->enabled : BERTH_HOOKS_DEFAULT;
     use->tier = tier;
-    if (use->plugin->configure)
+    outside = outside_of(use);
+    if (outside)
+        r = outside_configure(outside, from->arguments, &use->config, err);
+    else if (use->plugin->configure)
         r = use->plugin->configure(from->arguments, &setup->arena, &use->config, err);
     if (r < 0)
         return err_under(err, "/arguments");
@@ -155,7 +135,25 @@ static int setup_tiers(struct setup *setup, const struct berth_tier *tiers, size
     return 0;
 }
 
-int setup_new(const struct berth_config *given, struct setup **out, struct err *err)
+/* Several deciders look at one job at a time each: nothing that looks at all of them goes with it. */
+static int check_deciders(const struct setup *setup, struct err *err)
+{
+    static const char *const whole[] = { "preempt", "reclaim", "gangpreempt", "gangreclaim",
+                                         "shuffle" };
+
+    if (setup->policy.deciders != DECIDERS_MANY)
+        return 0;
+    for (size_t i = 0; i < COUNT_OF(whole); i++)
+        if (setup_has_action(setup, whole[i]))
+            return err_set(err, -EINVAL, "/policy/deciders: many cannot run the action %s",
+                           whole[i]);
+    if (setup->policy.protect_after_ms != BERTH_NEVER)
+        return err_set(err, -EINVAL, "/policy/deciders: many cannot keep protectAfter");
+    return 0;
+}
+
+int setup_new(const struct berth_config *given, const struct outsiders *others, struct setup **out,
+              struct err *err)
 {
     struct setup *setup = NEW0(struct setup);
     const struct berth_config *profile, *config;
@@ -163,6 +161,7 @@ int setup_new(const struct berth_config *given, struct setup **out, struct err *
     char near[80];
     int r = 0;
 
+    setup->others = others;
     if (given)
         setup->kept = shape_copy(shape_of[BERTH_CONFIG], given);
     config = setup->kept;
@@ -173,12 +172,12 @@ int setup_new(const struct berth_config *given, struct setup **out, struct err *
     }
     if (r == 0) {
         setup->profile = profile->profile;
-        setup->is_beam = text_eq(setup->profile, "beam");
-        setup->is_reference = text_eq(setup->profile, "volcano");
         r = policy_read(profile->policy, &setup->policy, err);
     }
     if (r == 0 && config)
         r = policy_read(config->policy, &setup->policy, err);
+    setup->is_beam = setup->policy.mode == MODE_SERVERLESS;
+    setup->is_reference = setup->policy.mode == MODE_REFERENCE;
     if (r == 0)
         r = setup_actions(setup,
                           config && config->has_actions ? &config->actions : &profile->actions,
@@ -188,6 +187,8 @@ int setup_new(const struct berth_config *given, struct setup **out, struct err *
         r = setup_tiers(setup, own ? config->tiers : profile->tiers,
                         own ? config->n_tiers : profile->n_tiers, err);
     }
+    if (r == 0)
+        r = check_deciders(setup, err);
     if (r < 0) {
         setup_free(setup);
         return r;
@@ -201,6 +202,11 @@ void setup_free(struct setup *setup)
 {
     if (!setup)
         return;
+    for (size_t i = 0; i < setup->n_uses; i++) {
+        const struct outside *outside = outside_of(&setup->uses[i]);
+        if (outside)
+            outside_destroy(outside, setup->uses[i].config);
+    }
     free(setup->kept);
     arena_fini(&setup->arena);
     free(setup);
@@ -214,11 +220,23 @@ bool setup_has_action(const struct setup *setup, const char *name)
     return false;
 }
 
+int berth_config_check_with(const struct berth_config *config,
+                            const struct berth_plugin_file *files, size_t n, struct err *err)
+{
+    struct outsiders others = { 0 };
+    struct setup *setup = NULL;
+    int r = 0;
+
+    for (size_t i = 0; i < n && r == 0; i++)
+        r = outsiders_add(&others, &files[i], err);
+    if (r == 0)
+        r = setup_new(config, &others, &setup, err);
+    setup_free(setup);
+    outsiders_fini(&others);
+    return r;
+}
+
 int berth_config_check(const struct berth_config *config, struct err *err)
 {
-    struct setup *setup = NULL;
-    int r = setup_new(config, &setup, err);
-
-    setup_free(setup);
-    return r;
+    return berth_config_check_with(config, NULL, 0, err);
 }

@@ -10,6 +10,9 @@
 #include "berth/engine.h"
 #include "engine/framework.h"
 
+struct outsiders;
+
+enum policy_mode { MODE_BATCH, MODE_SERVERLESS, MODE_REFERENCE };
 enum policy_victims { VICTIMS_EVERY_TIER, VICTIMS_FIRST_TIER };
 enum policy_victim_unit { UNIT_SPARE_OR_WHOLE, UNIT_TASK };
 enum policy_reclaim { RECLAIM_WITHIN_SHARE, RECLAIM_BY_PLUGINS };
@@ -26,8 +29,10 @@ enum policy_any_gpu { ANY_GPU_CATALOGUE, ANY_GPU_POOL };
 enum policy_deciders { DECIDERS_ONE, DECIDERS_MANY };
 
 struct policy {
-    int victims, victim_unit, reclaim, victim_set, evict, preempt_for, reservations, search, tie;
+    int mode, victims, victim_unit, reclaim, victim_set, evict, preempt_for, reservations, search,
+        tie;
     int enqueue, capacity, job_tie, any_gpu, deciders;
+    int commit, wake; /* of one word each: said so that nobody has to ask */
     bool failover;
     int64_t min_runtime_ms, protect_after_ms, reservation_ttl_ms, inqueue_timeout_ms,
         gang_timeout_ms;
@@ -42,6 +47,7 @@ struct policy {
 struct setup {
     struct arena arena;
     struct berth_config *kept; /* as it was given; NULL: the default */
+    const struct outsiders *others;
     const char *profile;
     const struct action *const *actions;
     const struct berth_value *const *action_arguments; /* of each action, or NULL */
@@ -51,12 +57,20 @@ struct setup {
     struct hooked hooked[HOOKED_COUNT];
     struct policy policy;
     enum berth_shard_mode shard_mode;
-    bool is_reference; /* profile volcano: its quirks are kept */
-    bool is_beam;      /* serverless: one job at a time goes the whole way */
+    bool is_reference; /* mode: the quirks of the batch scheduler that is compared with */
+    bool is_beam;      /* mode: serverless, one job at a time goes the whole way */
 };
 
-/** Works a configuration out (NULL: the default). Errors as berth_config_check. */
-MUST_CHECK int setup_new(const struct berth_config *config, struct setup **out, struct err *err);
+/* The built-in profiles, made by the build out of share/berth/profiles/. */
+extern const struct berth_config profiles[];
+extern const size_t n_profiles;
+
+/**
+ * Works a configuration out (NULL: the default), which may name `others` too. Errors as
+ * berth_config_check.
+ */
+MUST_CHECK int setup_new(const struct berth_config *config, const struct outsiders *others,
+                         struct setup **out, struct err *err);
 void setup_free(struct setup *setup);
 /** Whether an action is among those that are run. */
 bool setup_has_action(const struct setup *setup, const char *name);

@@ -178,9 +178,9 @@ static void check_random_world(uint64_t *random, const char *profile, uint64_t s
 
 TEST(sheet_says_what_each_node_says_alone)
 {
-    static const char *const profiles[] = { "berth", "bench" };
+    static const char *const names[] = { "berth", "bench" };
     uint64_t random = test_seed();
 
     for (uint64_t i = 0; i < 10; i++)
-        check_random_world(&random, profiles[i % 2], i);
+        check_random_world(&random, names[i % 2], i);
 }

@@ -17,6 +17,9 @@ static void tell(struct session *s, enum hooked_what what, const struct task *ta
         else
             use->plugin->on_deallocate(s, use, task);
     }
+    if (s->is_refusing)
+        s->log.at[s->log.n - 1].is_refused = true;
+    s->is_refusing = false;
 }
 
 struct statement statement_open(struct session *s)
@@ -53,7 +56,8 @@ void statement_allocate(struct statement *stmt, struct task *task, struct node *
                      .from_evicted = task->evicted,
                      .score = score,
                      .reservation = stmt->s->reservation,
-                     .hold = devices_choose(stmt->s, task, node, true) };
+                     .hold =
+                         devices_choose(stmt->s, task->group->kind, node, true, &stmt->s->arena) };
 
     assert(task->state == BERTH_TASK_PENDING);
     change(stmt->s, &op, BERTH_TASK_ALLOCATED, node);
@@ -70,7 +74,8 @@ void statement_pipeline(struct statement *stmt, struct task *task, struct node *
                      .from_evicted = task->evicted,
                      .evicted = evicted,
                      .score = score,
-                     .hold = devices_choose(stmt->s, task, node, false) };
+                     .hold =
+                         devices_choose(stmt->s, task->group->kind, node, false, &stmt->s->arena) };
 
     assert(task->state == BERTH_TASK_PENDING);
     change(stmt->s, &op, BERTH_TASK_PIPELINED, node);
@@ -126,17 +131,37 @@ bool statement_has_evictions(const struct statement *stmt)
     return false;
 }
 
-void statement_commit(struct statement *stmt, struct job *job)
+bool statement_is_refused(struct statement *stmt, struct job *job)
+{
+    struct session *s = stmt->s;
+    size_t i = stmt->mark;
+
+    while (i < s->log.n && !s->log.at[i].is_refused)
+        i++;
+    if (i == s->log.n)
+        return false;
+    statement_discard(stmt);
+    if (job) {
+        seat_of(s, job)->is_refused = true;
+        seat_of(s, job)->why = (struct why){ .code = WAIT_PLUGIN, .dim = NOWHERE };
+    }
+    return true;
+}
+
+bool statement_commit(struct statement *stmt, struct job *job)
 {
     struct session *s = stmt->s;
     size_t n = s->log.n - stmt->mark;
 
+    if (statement_is_refused(stmt, job))
+        return false;
     if (!n)
-        return;
+        return true;
     answer_ops(s, &s->log.at[stmt->mark], n, job);
     for (size_t i = stmt->mark; i < s->log.n; i++)
         s->log.at[i].is_sealed = true;
     stmt->mark = s->log.n;
+    return true;
 }
 
 void op_undo(struct model *model, const struct op *op)
@@ -205,28 +230,54 @@ static bool still_fits(const struct session *s, const struct op *op)
            (idle || op->kind != OP_ALLOCATE);
 }
 
+/* Whether an operation can be done once more. */
+static bool still_holds(const struct session *s, const struct op *op)
+{
+    switch (op->kind) {
+    case OP_ALLOCATE:
+    case OP_PIPELINE:
+        return op->task->state == BERTH_TASK_PENDING && still_fits(s, op);
+    case OP_EVICT:
+        return state_is_allocated(op->task->state);
+    case OP_UNPIPELINE:
+        return op->task->state == BERTH_TASK_PIPELINED;
+    case OP_FAIL:
+        return op->task->state == BERTH_TASK_PENDING;
+    }
+    return false;
+}
+
+static void do_again(struct statement *stmt, const struct op *op)
+{
+    switch (op->kind) {
+    case OP_ALLOCATE:
+        statement_allocate(stmt, op->task, op->node, op->score);
+        break;
+    case OP_PIPELINE:
+        statement_pipeline(stmt, op->task, op->node, op->evicted, op->score);
+        break;
+    case OP_EVICT:
+        statement_evict(stmt, op->task, op->reason);
+        break;
+    case OP_UNPIPELINE:
+        statement_unpipeline(stmt, op->task);
+        break;
+    case OP_FAIL:
+        statement_fail(stmt, op->task);
+        break;
+    }
+}
+
 bool statement_recover(struct statement *stmt, const struct saved *saved)
 {
     struct statement own = statement_open(stmt->s);
 
     for (size_t i = 0; i < saved->n; i++) {
-        const struct op *op = &saved->at[i];
-        bool holds = op->kind == OP_EVICT ? state_is_allocated(op->task->state)
-                     : op->kind == OP_UNPIPELINE
-                         ? op->task->state == BERTH_TASK_PIPELINED
-                         : op->task->state == BERTH_TASK_PENDING && still_fits(stmt->s, op);
-        if (!holds) {
+        if (!still_holds(stmt->s, &saved->at[i])) {
             statement_discard(&own);
             return false;
         }
-        if (op->kind == OP_ALLOCATE)
-            statement_allocate(stmt, op->task, op->node, op->score);
-        else if (op->kind == OP_PIPELINE)
-            statement_pipeline(stmt, op->task, op->node, op->evicted, op->score);
-        else if (op->kind == OP_EVICT)
-            statement_evict(stmt, op->task, op->reason);
-        else
-            statement_unpipeline(stmt, op->task);
+        do_again(stmt, &saved->at[i]);
     }
     return true;
 }

@@ -110,6 +110,32 @@ struct sub_job *sub_jobs_of(struct session *s, const struct job *job, size_t *n)
     return seat->subs;
 }
 
+struct sub_job sub_job_whole(struct session *s, struct job *job)
+{
+    struct sub_job whole = { .job = job, .id = job->id, .is_whole = true };
+
+    whole.tasks = ARENA_NEW0_N(&s->arena, struct task *, job->n_tasks + 1);
+    for (size_t i = 0; i < job->n_tasks; i++)
+        whole.tasks[whole.n_tasks++] = &job->tasks[i];
+    whole.domain = domain_of_tasks(s, whole.tasks, whole.n_tasks);
+    return whole;
+}
+
+struct victims sub_job_pending(struct session *s, const struct sub_job *sub)
+{
+    struct victims all = tasks_pending(s, sub->job, false);
+    bool *mine = ARENA_NEW0_N(&s->arena, bool, sub->job->n_groups + 1);
+    size_t n = 0;
+
+    for (size_t i = 0; i < sub->n_tasks; i++)
+        mine[sub->tasks[i]->group->at] = true; /* groups are never divided */
+    for (size_t i = 0; i < all.n; i++)
+        if (mine[all.at[i]->group->at])
+            all.at[n++] = all.at[i];
+    all.n = n;
+    return all;
+}
+
 uint32_t sub_job_count(const struct sub_job *sub, int what)
 {
     uint32_t n = 0;

@@ -5,6 +5,7 @@
 #ifndef ENGINE_TOPOLOGY_H
 #define ENGINE_TOPOLOGY_H
 
+#include "engine/framework.h"
 #include "engine/model.h"
 
 struct session;
@@ -51,7 +52,8 @@ struct sub_job {
     int priority;
     struct domain *domain; /* that holds its placed tasks, or NULL */
     bool is_required;
-    bool is_whole; /* the job as such, not one of its parts */
+    bool is_whole;      /* the job as such, not one of its parts */
+    bool for_evictions; /* room is to be made: what domains offer counts, the widest first */
 };
 
 /** The session's domains, made on first use. */
@@ -70,6 +72,12 @@ bool job_has_topology(struct session *s, const struct job *job);
 
 /** The sub-jobs of a job, made on first use; one for a job without sub-groups. */
 struct sub_job *sub_jobs_of(struct session *s, const struct job *job, size_t *n);
+/** The job as such, as one sub-job. */
+struct sub_job sub_job_whole(struct session *s, struct job *job);
+/** The sub-jobs in the order in which they are placed: those that the job needs first. */
+struct sub_job **sub_jobs_ordered(struct session *s, struct job *job, size_t *n);
+/** Its pending tasks that ask for something, in task order. */
+struct victims sub_job_pending(struct session *s, const struct sub_job *sub);
 /** How many of its tasks are ready (0), or promised too (1); those that ask for nothing count. */
 uint32_t sub_job_count(const struct sub_job *sub, int what);
 /** Whether each group has as many sub-jobs as it needs, or so many ready (0) or promised (1). */
@@ -80,5 +88,10 @@ bool sub_jobs_hold(struct session *s, const struct job *job, int what);
 struct domain_list gradients_of(struct session *s, const struct sub_job *sub, struct domain *top);
 /** Places a job with topology; true if something was done and tasks are left to try. */
 bool allocate_topology(struct session *s, struct job *job);
+/**
+ * Places the sub-jobs in a domain until the job is ready (s->promises: has been promised enough);
+ * the log holds what was done, also if it came to nothing.
+ */
+bool topology_place_job(struct session *s, struct job *job, struct domain *domain, double *score);
 
 #endif

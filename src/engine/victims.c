@@ -68,6 +68,20 @@ bool task_is_preemptable(const struct task *task)
     return !task->group->spec->not_preemptable && task->group->job->kept->preemptable != BERTH_NO;
 }
 
+int64_t job_may_lose(const struct job *job)
+{
+    const struct berth_budget *budget = &job->kept->budget;
+    int64_t running = job->n[BERTH_TASK_RUNNING], value = budget->value;
+    int64_t ended = job->n[BERTH_TASK_SUCCEEDED] + job->n[BERTH_TASK_FAILED];
+
+    if (!budget->is_given)
+        return INT64_MAX;
+    if (budget->is_percent)
+        value = ((int64_t)job->n_tasks * value + 99) / 100;
+    return budget->is_max_unavailable ? value - ((int64_t)job->n_tasks - ended - running)
+                                      : running - value;
+}
+
 struct sorter {
     struct session *s;
     const struct job *taker;

@@ -20,4 +20,7 @@ bool fits_future(const struct session *s, const struct task *task, const struct 
 /** Whether a task's priority class, or its group, spares it. */
 bool task_is_preemptable(const struct task *task);
 
+/** How many of a job's running tasks its budget lets go, below 0 if too few run; INT64_MAX: any. */
+int64_t job_may_lose(const struct job *job);
+
 #endif

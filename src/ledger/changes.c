@@ -89,8 +89,12 @@ static char *subject_of(const struct changes *changes, enum row_kind kind, const
 
     if (kind == ROW_ATTEMPT)
         return task_subject(changes, attempt->job, attempt->grp, attempt->idx, attempt->number);
-    if (kind == ROW_TASK)
+    if (kind == ROW_TASK || kind == ROW_PART)
         return task_subject(changes, task->job, task->grp, task->idx, 0);
+    if (kind == ROW_RESERVATION) {
+        name_job(*(const uint64_t *)row, name);
+        return text_copy(name);
+    }
     if (kind == ROW_JOB) {
         name_job(job->id, name);
         return text_copy(name);
@@ -102,7 +106,8 @@ static char *subject_of(const struct changes *changes, enum row_kind kind, const
 
 static uint64_t job_of(enum row_kind kind, const void *row)
 {
-    if (kind == ROW_JOB || kind == ROW_TASK || kind == ROW_ATTEMPT)
+    if (kind == ROW_JOB || kind == ROW_TASK || kind == ROW_ATTEMPT || kind == ROW_RESERVATION ||
+        kind == ROW_PART)
         return *(const uint64_t *)row; /* their first column */
     return 0;
 }
@@ -231,10 +236,8 @@ static int write_retired(const struct changes *changes, struct store *store, str
     static const struct {
         enum row_kind kind;
         const char *column;
-    } parts[] = { { ROW_ATTEMPT, "job" },
-                  { ROW_TASK, "job" },
-                  { ROW_IDEM, "job" },
-                  { ROW_EVENT, "job" },
+    } parts[] = { { ROW_ATTEMPT, "job" },     { ROW_TASK, "job" }, { ROW_PART, "job" },
+                  { ROW_RESERVATION, "job" }, { ROW_IDEM, "job" }, { ROW_EVENT, "job" },
                   { ROW_JOB, "id" } };
     int r = 0;
 

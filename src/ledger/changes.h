@@ -27,6 +27,7 @@ struct changes {
     const char *batch; /* its name: server and number */
     const char *by;    /* who asked for what is judged now */
     int64_t now;       /* wall ms */
+    uint64_t without;  /* rules that a test leaves out, 1 << enum judge_rule; else 0 */
     VEC_OF(struct change) list;
     VEC_OF(uint64_t) retired; /* jobs of which nothing is kept any more */
     bool forgets_keys;        /* expired idempotency keys go */

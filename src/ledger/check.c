@@ -12,40 +12,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ledger/check_inside.h"
 #include "ledger/inside.h"
 
-struct use {
-    char *resource;
-    int64_t offered, used;
-    bool is_offered;
-};
-
-struct seen_node {
-    char *name;
-    VEC_OF(struct use) uses;
-};
-
-struct seen_job {
-    struct job_spec *spec;
-    uint32_t *numbers; /* of the last attempt of each task */
-    bool *is_live;     /* whether it is live */
-    uint32_t counts[TASK_STATE_COUNT];
-    uint32_t *group_met, *group_lost; /* of each group: live or succeeded; failed or cancelled */
-};
-
-struct check {
-    struct ledger_report *report;
-    struct store *fold;
-    struct map nodes; /* by name: seen_node */
-    struct map jobs;  /* by id: seen_job */
-    uint64_t rev;     /* of the event at hand */
-    uint64_t last;    /* of the one before */
-    uint64_t oldest;
-    const char *subject;
-    struct err *err;
-};
-
-static FORMAT(2, 3) void find(struct check *c, const char *fmt, ...)
+void check_find(struct check *c, const char *fmt, ...)
 {
     struct ledger_report *report = c->report;
     char text[180];
@@ -95,9 +65,9 @@ static void see_node(struct check *c, const struct row_node *was, const struct r
     }
     json_decref(offers);
     if (was && (row->generation < was->generation || row->facts < was->facts))
-        find(c, "generation or facts of the node went back");
+        check_find(c, "generation or facts of the node went back");
     if (was && row->generation > was->generation + 1)
-        find(c, "a registration left generations out");
+        check_find(c, "a registration left generations out");
 }
 
 static void check_room(struct check *c, const struct seen_node *node)
@@ -108,8 +78,8 @@ static void check_room(struct check *c, const struct seen_node *node)
         if (strcmp(use->resource, "pods") == 0 && !use->is_offered)
             continue;
         if (use->used > offered)
-            find(c, "binds %" PRId64 " of %s on a node that offers %" PRId64, use->used,
-                 use->resource, offered);
+            check_find(c, "binds %" PRId64 " of %s on a node that offers %" PRId64, use->used,
+                       use->resource, offered);
     }
 }
 
@@ -120,7 +90,7 @@ static void move_use(struct check *c, const struct row_attempt *row, const struc
     const struct job_group *group = &spec->groups[row->grp];
 
     if (!node) {
-        find(c, "is on a node %s that never registered", row->node);
+        check_find(c, "is on a node %s that never registered", row->node);
         return;
     }
     for (size_t i = 0; i < group->resources.n; i++)
@@ -128,8 +98,10 @@ static void move_use(struct check *c, const struct row_attempt *row, const struc
             use_of(node, group->resources.at[i].resource)->used +=
                 sign * group->resources.at[i].value;
     use_of(node, "pods")->used += sign * 1000;
-    if (sign > 0)
-        check_room(c, node);
+    if (sign < 0)
+        return;
+    check_room(c, node);
+    check_held_room(c, node, row);
 }
 
 static void check_node_takes(struct check *c, const struct row_attempt *row)
@@ -139,9 +111,9 @@ static void check_node_takes(struct check *c, const struct row_attempt *row)
     row_set(&key->name, row->node);
     if (store_get(c->fold, ROW_NODE, key, (void **)&node, c->err) == 0) {
         if (node->state != NODE_READY || node->is_cordoned || node->is_draining)
-            find(c, "is bound to %s, which takes no work", row->node);
+            check_find(c, "is bound to %s, which takes no work", row->node);
         if (row->generation != node->generation)
-            find(c, "is bound to another generation of %s", row->node);
+            check_find(c, "is bound to another generation of %s", row->node);
     }
     row_free(ROW_NODE, node);
     row_free(ROW_NODE, key);
@@ -156,11 +128,11 @@ static struct seen_job *job_of(struct check *c, uint64_t id, int64_t grp, int64_
     if (job && grp >= 0 && (size_t)grp < job->spec->n_groups && idx >= 0 &&
         idx < job->spec->groups[grp].replicas)
         return job;
-    find(c, "is of no task that was submitted and is not over");
+    check_find(c, "is of no task that was submitted and is not over");
     return NULL;
 }
 
-static uint32_t task_at(const struct seen_job *job, int64_t grp, int64_t idx)
+uint32_t check_task_at(const struct seen_job *job, int64_t grp, int64_t idx)
 {
     uint32_t at = (uint32_t)idx;
 
@@ -190,14 +162,14 @@ static void move_task(struct seen_job *job, int64_t grp, enum task_state from, e
 
 static void check_bind(struct check *c, struct seen_job *job, const struct row_attempt *row)
 {
-    uint32_t at = task_at(job, row->grp, row->idx);
+    uint32_t at = check_task_at(job, row->grp, row->idx);
 
     if (job->is_live[at])
-        find(c, "its task has a live attempt");
+        check_find(c, "its task has a live attempt");
     if (row->number != job->numbers[at] + 1)
-        find(c, "its number follows %u", job->numbers[at]);
+        check_find(c, "its number follows %u", job->numbers[at]);
     if (row->state != ATTEMPT_BOUND)
-        find(c, "it begins as %s", attempt_state_words[row->state]);
+        check_find(c, "it begins as %s", attempt_state_words[row->state]);
     check_node_takes(c, row);
     job->numbers[at] = (uint32_t)row->number;
     job->is_live[at] = true;
@@ -214,11 +186,13 @@ static void check_end(struct check *c, struct seen_job *job, const struct row_at
         [THEN_CANCELLED] = TASK_CANCELLED,
     };
 
-    job->is_live[task_at(job, row->grp, row->idx)] = false;
+    job->is_live[check_task_at(job, row->grp, row->idx)] = false;
     if (row->then == THEN_NONE || row->cause == CAUSE_NONE)
-        find(c, "it ended without cause or consequence");
+        check_find(c, "it ended without cause or consequence");
     else
         move_task(job, row->grp, TASK_LIVE, after[row->then]);
+    if (row->cause == CAUSE_EVICTED && !row->evicted_for && !*row->message)
+        check_find(c, "it was evicted for nobody and nothing");
     move_use(c, row, job->spec, -1);
 }
 
@@ -226,14 +200,14 @@ static void check_step(struct check *c, const struct row_attempt *was,
                        const struct row_attempt *row)
 {
     if (was->state == ATTEMPT_ENDED)
-        find(c, "it had ended");
+        check_find(c, "it had ended");
     if (row->state < was->state || (was->state == ATTEMPT_BOUND && row->state == ATTEMPT_RUNNING))
-        find(c, "it went from %s to %s", attempt_state_words[was->state],
-             attempt_state_words[row->state]);
+        check_find(c, "it went from %s to %s", attempt_state_words[was->state],
+                   attempt_state_words[row->state]);
     if (was->is_stop_wanted && !row->is_stop_wanted)
-        find(c, "a stop was forgotten");
+        check_find(c, "a stop was forgotten");
     if (strcmp(was->node, row->node) != 0)
-        find(c, "it moved from %s to %s", was->node, row->node);
+        check_find(c, "it moved from %s to %s", was->node, row->node);
 }
 
 static void see_attempt(struct check *c, const struct row_attempt *was,
@@ -258,9 +232,9 @@ static void see_task(struct check *c, const struct row_task *was, const struct r
     if (!job)
         return;
     if (was)
-        find(c, "the task had ended");
-    else if (job->is_live[task_at(job, row->grp, row->idx)])
-        find(c, "the task ended while an attempt is live");
+        check_find(c, "the task had ended");
+    else if (job->is_live[check_task_at(job, row->grp, row->idx)])
+        check_find(c, "the task ended while an attempt is live");
     else
         move_task(job, row->grp, TASK_PENDING, (enum task_state)row->state);
 }
@@ -271,7 +245,7 @@ static void add_job(struct check *c, const struct row_job *row)
     struct err err = { 0 };
 
     if (job_spec_from_canonical(row->spec, &job->spec, &err) < 0) {
-        find(c, "its spec cannot be read: %s", err.text);
+        check_find(c, "its spec cannot be read: %s", err.text);
         mem_free(job);
         return;
     }
@@ -294,12 +268,12 @@ static void check_gang(struct check *c, const struct seen_job *job)
 {
     if (is_short(job->counts[TASK_LIVE] + job->counts[TASK_SUCCEEDED], job->spec->min_available,
                  job->spec->n_tasks, job->counts[TASK_FAILED] + job->counts[TASK_CANCELLED]))
-        find(c, "it starts with %u of a minimum of %u", job->counts[TASK_LIVE],
-             job->spec->min_available);
+        check_find(c, "it starts with %u of a minimum of %u", job->counts[TASK_LIVE],
+                   job->spec->min_available);
     for (size_t g = 0; g < job->spec->n_groups; g++)
         if (is_short(job->group_met[g], job->spec->groups[g].min_available,
                      job->spec->groups[g].replicas, job->group_lost[g]))
-            find(c, "it starts with too few of group %s", job->spec->groups[g].name);
+            check_find(c, "it starts with too few of group %s", job->spec->groups[g].name);
 }
 
 static bool is_step_known(int64_t from, int64_t to)
@@ -327,7 +301,7 @@ static void check_counts(struct check *c, const struct seen_job *job, const stru
         row->n_succeeded != job->counts[TASK_SUCCEEDED] ||
         row->n_failed != job->counts[TASK_FAILED] ||
         row->n_cancelled != job->counts[TASK_CANCELLED] || row->n_tasks != job->spec->n_tasks)
-        find(c, "its counts are not those of its tasks");
+        check_find(c, "its counts are not those of its tasks");
 }
 
 static void see_job(struct check *c, const struct row_job *was, const struct row_job *row)
@@ -337,24 +311,25 @@ static void see_job(struct check *c, const struct row_job *was, const struct row
     if (!was) {
         add_job(c, row);
         if (row->id != c->rev)
-            find(c, "its id is not the revision of its submit");
+            check_find(c, "its id is not the revision of its submit");
     }
     job = map_get_int(&c->jobs, row->id);
     if (!job) {
-        find(c, "it was over, or never submitted");
+        check_find(c, "it was over, or never submitted");
         return;
     }
     if (was && !is_step_known(was->state, row->state))
-        find(c, "it went from %s to %s", job_state_words[was->state], job_state_words[row->state]);
+        check_find(c, "it went from %s to %s", job_state_words[was->state],
+                   job_state_words[row->state]);
     check_counts(c, job, row);
     if (was && was->state == JOB_PENDING && row->state == JOB_RUNNING)
         check_gang(c, job);
     if (row->state == JOB_STOPPING && (row->n_pending || !row->n_live))
-        find(c, "it stops with pending tasks, or without live ones");
+        check_find(c, "it stops with pending tasks, or without live ones");
     if (!job_is_over((enum job_state)row->state))
         return;
     if (row->n_live || row->n_pending)
-        find(c, "it is over with live or pending tasks");
+        check_find(c, "it is over with live or pending tasks");
     map_remove_int(&c->jobs, row->id);
     seen_job_free(job);
 }
@@ -364,7 +339,7 @@ static void see_job(struct check *c, const struct row_job *was, const struct row
 static void check_order(struct check *c, const struct row_event *event)
 {
     if (event->rev <= c->last || (event->rev > c->oldest && event->rev != c->last + 1))
-        find(c, "it follows event %" PRIu64, c->last);
+        check_find(c, "it follows event %" PRIu64, c->last);
     c->last = event->rev;
 }
 
@@ -378,6 +353,21 @@ static void see(struct check *c, enum row_kind kind, const void *was, const void
         see_task(c, was, row);
     else if (kind == ROW_ATTEMPT)
         see_attempt(c, was, row);
+    else if (kind == ROW_RESERVATION)
+        check_see_reservation(c, was, row);
+    else if (kind == ROW_PART)
+        check_see_part(c, was, row);
+}
+
+/* A transaction is over when the next one's events begin. */
+static void see_batch(struct check *c, const char *batch)
+{
+    if (c->batch && strcmp(c->batch, batch) == 0)
+        return;
+    c->subject = "the end of a transaction";
+    check_held_stands(c);
+    mem_free(c->batch);
+    c->batch = text_copy(batch);
 }
 
 static bool is_deleted(const char *type)
@@ -396,12 +386,13 @@ static int fold_event(const void *data, void *arg)
     void *row = NULL, *was = NULL;
     int r;
 
+    see_batch(c, event->batch);
     c->rev = event->rev;
     c->subject = event->subject;
     c->report->n_events++;
     check_order(c, event);
     if (row_from_json(kind, event->body, strlen(event->body), &row, &wrong) < 0) {
-        find(c, "its body cannot be read: %s", wrong.text);
+        check_find(c, "its body cannot be read: %s", wrong.text);
         return 0;
     }
     r = store_get(c->fold, kind, row, &was, c->err);
@@ -411,7 +402,7 @@ static int fold_event(const void *data, void *arg)
         r = is_deleted(event->type) ? store_del(c->fold, kind, row, c->err)
                                     : store_put(c->fold, kind, row, &wrong);
     if (r == -EEXIST) {
-        find(c, "%s", wrong.text);
+        check_find(c, "%s", wrong.text);
         r = 0;
     }
     row_free(kind, was);
@@ -440,8 +431,9 @@ static int compare_row(const void *row, void *arg)
     compare->n++;
     if (r == READER_NONE || (r == 0 && !row_eq(compare->kind, row, other))) {
         row_to_json(compare->kind, row, &text);
-        find(c, "%s %s %.120s", r == READER_NONE ? compare->missing : "tables and events differ in",
-             schema[compare->kind].name, str_text(&text));
+        check_find(c, "%s %s %.120s",
+                   r == READER_NONE ? compare->missing : "tables and events differ in",
+                   schema[compare->kind].name, str_text(&text));
     }
     str_fini(&text);
     row_free(compare->kind, other);
@@ -474,7 +466,10 @@ static int compare_tables(struct check *c, struct store *store)
                   { ROW_NODE, &report->n_nodes },
                   { ROW_JOB, &report->n_jobs },
                   { ROW_TASK, &ignored },
-                  { ROW_ATTEMPT, &report->n_attempts } };
+                  { ROW_ATTEMPT, &report->n_attempts },
+                  { ROW_RESERVATION, &ignored },
+                  { ROW_PART, &ignored },
+                  { ROW_ORDER, &ignored } };
     int r = 0;
 
     for (size_t i = 0; i < COUNT_OF(kinds) && r >= 0; i++)
@@ -511,8 +506,10 @@ static int run(struct check *c, struct store *store, uint64_t revision)
         return r;
     r = store_find(store, &(struct store_query){ .kind = ROW_EVENT }, fold_event, c, c->err);
     c->subject = "at the end";
+    if (r >= 0)
+        check_held_stands(c);
     if (r >= 0 && c->last != revision)
-        find(c, "the store says revision %" PRIu64, revision);
+        check_find(c, "the store says revision %" PRIu64, revision);
     if (r >= 0)
         r = compare_tables(c, store);
     store_rollback(c->fold);
@@ -533,6 +530,8 @@ static void check_fini(struct check *c)
         mem_free(node);
     }
     map_fini(&c->nodes);
+    check_held_fini(c);
+    mem_free(c->batch);
     store_close(c->fold);
 }
 

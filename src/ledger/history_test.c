@@ -145,6 +145,64 @@ static void do_bind(struct history *h)
     note(h, world_run(&h->w, op));
 }
 
+static void do_evict(struct history *h)
+{
+    struct op *op = world_evict_op(&h->w, a_job(h), (uint32_t)below(h, 2),
+                                   1 + (uint32_t)below(h, 2), a_node(h));
+    size_t n = below(h, 3);
+
+    if (one_in(h, 10)) { /* for a reason alone */
+        op->evict.job = 0;
+        while (op->evict.n_rooms && !one_in(h, 5))
+            mem_free(op->evict.rooms[--op->evict.n_rooms].node);
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct row_attempt *row = an_attempt(h, !one_in(h, 10));
+        if (row->job)
+            world_add_victim(&h->w, op, row->job, (uint32_t)row->idx, (uint32_t)row->number);
+        row_free(ROW_ATTEMPT, row);
+    }
+    if (one_in(h, 4))
+        op->evict.ttl_ms = 0;
+    if (one_in(h, 12)) {
+        op->evict.takes = NEW0_N(struct op_take, 1);
+        op->evict.n_takes = 1;
+        op->evict.takes[0].job = a_job(h);
+        op->evict.takes[0].reservation = world_reservation(&h->w, op->evict.takes[0].job);
+    }
+    op->evict.fence -= one_in(h, 40);
+    op->evict.replaces -= op->evict.replaces && one_in(h, 10);
+    note(h, world_run(&h->w, op));
+}
+
+static void do_order(struct history *h)
+{
+    static const char *const keys[] = { "m1", "m2", "n1" };
+    struct op *op = op_new(one_in(h, 2) ? OP_ORDER : OP_ORDER_STATE, NULL, NULL);
+    const char *key = keys[below(h, COUNT_OF(keys))];
+
+    if (op->kind == OP_ORDER) {
+        op->order.key = text_copy(key);
+        op->order.shape = text_copy("{\"cpu\":3000,\"memory\":1073741824}");
+        op->order.job = one_in(h, 3) ? 0 : a_job(h);
+        op->order.version = 1;
+        op->order.rooms = NEW0_N(struct op_room, 1);
+        op->order.n_rooms = op->order.job != 0;
+        op->order.rooms[0].index = (uint32_t)below(h, 2);
+        op->order.fence = h->w.fence;
+    } else {
+        op->order_state.key = text_copy(key);
+        op->order_state.state = (enum order_state)below(h, ORDER_STATE_COUNT);
+        op->order_state.fence = h->w.fence;
+    }
+    note(h, world_run(&h->w, op));
+}
+
+static void do_release(struct history *h)
+{
+    note(h, world_release(&h->w, a_job(h), (enum release)(1 + below(h, RELEASE_COUNT - 1))));
+}
+
 static uint64_t generation_of(struct history *h, const char *name)
 {
     struct row_node *node = world_node(&h->w, name);
@@ -199,8 +257,8 @@ static void do_register(struct history *h)
         "{\"cpu\":4000,\"memory\":2147483648,\"pods\":5000,\"fpga\":2000}",
         "{\"cpu\":2000,\"memory\":1073741824,\"pods\":3000}",
     };
-    struct op *op =
-        world_register_op(a_node(h), one_in(h, 3) ? "boot-2" : "boot-1", offers[one_in(h, 4)]);
+    struct op *op = world_register_op(one_in(h, 6) ? "m1" : a_node(h),
+                                      one_in(h, 3) ? "boot-2" : "boot-1", offers[one_in(h, 4)]);
     struct reader *reader;
     struct err err = { 0 };
     uint64_t revision;
@@ -305,7 +363,8 @@ static void do_retain(struct history *h)
 static void (*const steps[])(struct history *h) = {
     do_submit,   do_submit, do_bind,       do_bind,       do_bind,      do_bind,   do_ack,
     do_ack,      do_ack,    do_ack,        do_report,     do_report,    do_report, do_report,
-    do_register, do_stop,   do_node_state, do_node_other, do_job_other, do_queue,
+    do_register, do_stop,   do_node_state, do_node_other, do_job_other, do_queue,  do_evict,
+    do_evict,    do_evict,  do_release,    do_order,      do_order,
 };
 
 static void reopen(struct history *h)

@@ -9,7 +9,7 @@ bool trial_is_steward(struct trial *t, uint64_t fence)
 {
     const struct row_lease *lease = mirror_find(t->mirror, ROW_LEASE, "steward");
 
-    if (lease && lease->fence == fence)
+    if (!is_on(t, RULE_FENCE) || (lease && lease->fence == fence))
         return true;
     problem_set(t->problem, PROBLEM_CONFLICT,
                 "fence %" PRIu64 " is not the steward's, which is %" PRIu64
@@ -32,6 +32,18 @@ static void judge_kind(struct trial *t, struct op *op)
         break;
     case OP_BIND:
         judge_bind(t, &op->bind);
+        break;
+    case OP_EVICT:
+        judge_evict(t, &op->evict);
+        break;
+    case OP_RELEASE:
+        judge_release(t, &op->release);
+        break;
+    case OP_ORDER:
+        judge_order(t, &op->order);
+        break;
+    case OP_ORDER_STATE:
+        judge_order_state(t, &op->order_state);
         break;
     case OP_FAIL:
         judge_fail(t, &op->fail);
@@ -123,6 +135,10 @@ static const char *asker(const struct op *op)
     case OP_BEAT:
         return op->beat.node;
     case OP_BIND:
+    case OP_EVICT:
+    case OP_RELEASE:
+    case OP_ORDER:
+    case OP_ORDER_STATE:
     case OP_FAIL:
     case OP_ADMIT:
     case OP_MEMO:
@@ -144,7 +160,8 @@ void judge(struct changes *changes, const struct past *past, struct op *op)
                        .changes = changes,
                        .past = past,
                        .problem = &op->problem,
-                       .now = changes->now };
+                       .now = changes->now,
+                       .without = changes->without };
     const char *by = asker(op);
     size_t n = changes->list.n;
 
@@ -202,6 +219,10 @@ struct wants judge_wants(const struct changes *changes, const struct op *op)
         wants.most = op->retain.most;
         break;
     case OP_BIND:
+    case OP_EVICT:
+    case OP_RELEASE:
+    case OP_ORDER:
+    case OP_ORDER_STATE:
     case OP_FAIL:
     case OP_ADMIT:
     case OP_MEMO:

@@ -11,6 +11,32 @@
 #include "ledger/changes.h"
 #include "ledger/ledger.h"
 
+/* The rules that keep what must always hold, one by one: a test leaves out each in turn and sees
+ * that without it something breaks. */
+enum judge_rule {
+    RULE_FENCE,      /* only the steward of now decides */
+    RULE_PENDING,    /* a task that is bound waits */
+    RULE_NUMBER,     /* its attempt is the next */
+    RULE_HELD_JOB,   /* nor held */
+    RULE_VERSION,    /* and is what was decided on */
+    RULE_GANG,       /* it starts with its minimum */
+    RULE_NODE_READY, /* the node takes work */
+    RULE_CORDON,     /* and is not cordoned */
+    RULE_FACTS,      /* and is what was decided on */
+    RULE_ROOM,       /* with room beside what lives there */
+    RULE_HELD,       /* and what is held for others */
+    RULE_VICTIM,     /* a victim is what was seen */
+    RULE_ONE_OPEN,   /* one reservation an owner */
+    RULE_COMES_FREE, /* what is held comes free */
+    RULE_RELEASE,    /* what is let go is what was seen */
+    RULE_GENERATION, /* a message is of the node's present life */
+    RULE_HERE,       /* and about an attempt on that node */
+    RULE_ACK,        /* what is to end does not start */
+    RULE_STARTED,    /* what was not let start does not run */
+    RULE_LEASE,      /* a lease that moves is not taken */
+    RULE_COUNT
+};
+
 /* A job that ended long ago, and the revision of its last event. */
 struct retired {
     uint64_t job, rev;

@@ -78,8 +78,11 @@ void attempt_end(struct trial *t, const struct row_attempt *attempt, const struc
         row_set(&row->peaks, how->peaks);
     if (how->message)
         row_set(&row->message, how->message);
+    if (how->evicted_for)
+        row->evicted_for = how->evicted_for;
     set_then(t, job, row);
     attempt_put(t, row); /* the room comes back here */
+    held_review(t, node, row);
     if (row->then == THEN_FAILED && job->stops_on_failure && job->row->state != JOB_STOPPING)
         job_stop(t, job,
                  &(struct job_end){ (enum cause)row->cause, "", "a task of it failed", -1 });
@@ -88,30 +91,35 @@ void attempt_end(struct trial *t, const struct row_attempt *attempt, const struc
     node_review(t, node);
 }
 
-void attempt_stop(struct trial *t, const struct row_attempt *attempt, enum cause cause,
-                  int64_t grace_ms, const char *reason)
+void attempt_stop(struct trial *t, const struct row_attempt *attempt,
+                  const struct attempt_stop *how)
 {
     int next = attempt_next((enum attempt_state)attempt->state, ATTEMPT_ON_STOP);
+    const char *reason = how->reason ? how->reason : "";
     bool is_stronger =
-        !attempt->is_stop_wanted || cause_is_stronger(cause, (enum cause)attempt->cause);
+        !attempt->is_stop_wanted || cause_is_stronger(how->cause, (enum cause)attempt->cause);
     struct row_attempt *row;
 
     assert(next >= 0);
     if (next == ATTEMPT_ENDED) {
         attempt_end(t, attempt,
-                    &(struct attempt_end){ .cause = cause, .message = *reason ? reason : NULL });
+                    &(struct attempt_end){ .cause = how->cause,
+                                           .message = *reason ? reason : NULL,
+                                           .evicted_for = how->evicted_for });
         return;
     }
-    if (!is_stronger && grace_ms >= attempt->grace_ms)
+    if (!is_stronger && how->grace_ms >= attempt->grace_ms)
         return;
     row = row_copy(ROW_ATTEMPT, attempt);
     row->state = next;
     row->is_stop_wanted = 1;
     if (is_stronger) {
-        row->cause = cause;
+        row->cause = how->cause;
         row_set(&row->message, reason);
     }
-    row->grace_ms = grace_ms;
+    if (how->evicted_for)
+        row->evicted_for = how->evicted_for;
+    row->grace_ms = how->grace_ms;
     attempt_put(t, row);
 }
 
@@ -130,32 +138,23 @@ static bool is_of_now(struct trial *t, const struct attempt_key *key, const char
 {
     const struct mirror_node *node = mirror_node(t->mirror, name);
 
-    if (!node || node->row->generation != generation) {
+    if (!node || (is_on(t, RULE_GENERATION) && node->row->generation != generation)) {
         stale(t, key, "the node has another generation by now; register again");
         return false;
     }
     return true;
 }
 
-/* The live attempt that the key means, or NULL. */
-static struct row_attempt *live_attempt(const struct trial *t, const struct attempt_key *key)
-{
-    const struct mirror_job *job = mirror_job(t->mirror, key->job);
-    const struct mirror_task *task = job ? mirror_task(job, key->group, key->index) : NULL;
-
-    return task && task->live && task->number == key->number ? task->live : NULL;
-}
-
-/* Likewise if it is on this node; else the message is refused. It then is of the node's present
+/* The live attempt that the key means, if it is on this node; else the message is refused. It then is of the node's present
  * life too: a registration adopts or ends each live attempt. */
 static struct row_attempt *attempt_here(struct trial *t, const struct attempt_key *key,
                                         const char *node)
 {
-    struct row_attempt *attempt = live_attempt(t, key);
+    struct row_attempt *attempt = mirror_live(t->mirror, key);
 
     if (!attempt)
         stale(t, key, "it is not live");
-    else if (strcmp(attempt->node, node) != 0)
+    else if (is_on(t, RULE_HERE) && strcmp(attempt->node, node) != 0)
         stale(t, key, "it is on another node");
     else
         return attempt;
@@ -171,7 +170,8 @@ void judge_ack(struct trial *t, struct op_ack *op)
     attempt = attempt_here(t, &op->attempt, op->node);
     if (!attempt || attempt->state == ATTEMPT_STARTING) /* the latter: asked again */
         return;
-    if (attempt_next((enum attempt_state)attempt->state, ATTEMPT_ON_ACK) < 0) {
+    if (is_on(t, RULE_ACK) &&
+        attempt_next((enum attempt_state)attempt->state, ATTEMPT_ON_ACK) < 0) {
         stale(t, &op->attempt, "it may not start: it runs, or its end is wanted");
         return;
     }
@@ -187,7 +187,8 @@ static void report_running(struct trial *t, const struct op_report *op)
 
     if (!attempt || attempt->state == ATTEMPT_RUNNING || attempt->state == ATTEMPT_STOPPING)
         return; /* said before, or overtaken by a stop */
-    if (attempt_next((enum attempt_state)attempt->state, ATTEMPT_ON_STARTED) < 0) {
+    if (is_on(t, RULE_STARTED) &&
+        attempt_next((enum attempt_state)attempt->state, ATTEMPT_ON_STARTED) < 0) {
         stale(t, &op->attempt, "it was not let start");
         return;
     }
@@ -286,6 +287,10 @@ void judge_stop(struct trial *t, struct op_stop *op)
                     op->cause < CAUSE_COUNT ? cause_words[op->cause] : "that");
         return;
     }
+    if (op->cause == CAUSE_EVICTED && (!op->reason || !*op->reason)) {
+        problem_set(t->problem, PROBLEM_BAD_REQUEST, "nothing is evicted without a reason");
+        return;
+    }
     if (!op->is_attempt && op->cause != CAUSE_CANCELLED) {
         problem_set(t->problem, PROBLEM_BAD_REQUEST, "a job is stopped to cancel it, not for %s",
                     cause_words[op->cause]);
@@ -297,11 +302,13 @@ void judge_stop(struct trial *t, struct op_stop *op)
         op->state = (enum job_state)job->row->state;
         return;
     }
-    attempt = live_attempt(t, key);
+    attempt = mirror_live(t->mirror, key);
     if (!attempt)
         stale(t, key, "it is not live");
     else
-        attempt_stop(t, attempt, op->cause, op->grace_ms < 0 ? job->grace_ms : op->grace_ms,
-                     op->reason ? op->reason : "");
+        attempt_stop(t, attempt,
+                     &(struct attempt_stop){ op->cause,
+                                             op->grace_ms < 0 ? job->grace_ms : op->grace_ms,
+                                             op->reason, 0 });
     op->state = (enum job_state)job->row->state;
 }

@@ -343,6 +343,7 @@ TEST(an_eviction_of_an_old_steward_changes_nothing)
     op->stop.is_attempt = true;
     op->stop.attempt = (struct attempt_key){ s.job, 0, 0, 1 };
     op->stop.cause = CAUSE_EVICTED;
+    op->stop.reason = text_copy("shuffle");
     op->stop.fence = s.w.fence + 1;
     CHECK_EQ(world_do(&s.w, op), PROBLEM_CONFLICT);
     op->stop.fence = s.w.fence;

@@ -21,7 +21,7 @@ static enum wait_code short_of(const char *resource)
     return strcmp(resource, "gpu") == 0 ? WAIT_INSUFFICIENT_DEVICE : WAIT_INSUFFICIENT_COUNTER;
 }
 
-static int64_t asked(const struct mirror_group *group, const char *resource)
+int64_t asked(const struct mirror_group *group, const char *resource)
 {
     if (strcmp(resource, "pods") == 0)
         return 1000;
@@ -41,21 +41,37 @@ static bool is_offered(const struct mirror_node *node, const char *resource)
     return false;
 }
 
-/* Room beside the live attempts, in every dimension that the task asks. A node that shrank
- * below its use has none in that dimension, and takes nothing more until it fits again. */
-static enum wait_code room_for(const struct mirror_node *node, const struct mirror_group *group)
+/* Beside the live attempts and what is held for others, in every dimension that the task asks. A
+ * node that shrank below its use has none in that dimension, and takes nothing more until it fits
+ * again. */
+enum wait_code room_for(const struct trial *t, const struct mirror_node *node,
+                        const struct mirror_group *group)
 {
     for (size_t i = 0; i < node->rooms.n; i++) {
         const struct mirror_room *room = &node->rooms.at[i];
         int64_t value = asked(group, room->resource);
         if (strcmp(room->resource, "pods") == 0 && !node->is_pods_offered)
             continue;
-        if (value > room->offered - room->used)
+        if (is_on(t, RULE_ROOM) && value > room->offered - room->used)
             return short_of(room->resource);
+        if (value && node->parts.n && is_on(t, RULE_HELD) &&
+            (value > free_now(t, node, room) || value > free_then(t, node, room)))
+            return WAIT_RESERVED_FOR_OTHER;
     }
     for (size_t i = 0; i < group->n_asks; i++)
         if (group->asks[i].value && !is_offered(node, group->asks[i].resource))
             return short_of(group->asks[i].resource);
+    return WAIT_NONE;
+}
+
+enum wait_code node_refuses(const struct trial *t, const struct mirror_node *node, uint64_t facts)
+{
+    if (!node || (is_on(t, RULE_NODE_READY) && !node_takes_work((enum node_state)node->row->state)))
+        return WAIT_NODE_NOT_READY;
+    if (is_on(t, RULE_CORDON) && (node->row->is_cordoned || node->row->is_draining))
+        return WAIT_NODE_CORDONED;
+    if (is_on(t, RULE_FACTS) && node->row->facts != facts)
+        return WAIT_CAPACITY_CHANGED;
     return WAIT_NONE;
 }
 
@@ -64,16 +80,13 @@ static enum wait_code judge_part(const struct trial *t, const struct mirror_job 
 {
     const struct mirror_task *task = mirror_task(job, part->group, part->index);
     const struct mirror_node *node = mirror_node(t->mirror, part->node);
+    enum wait_code code;
 
-    if (!task || task->state != TASK_PENDING || part->number != task->number + 1)
+    if (!task || (is_on(t, RULE_PENDING) && task->state != TASK_PENDING) ||
+        (is_on(t, RULE_NUMBER) && part->number != task->number + 1))
         return WAIT_CAPACITY_CHANGED;
-    if (!node || !node_takes_work((enum node_state)node->row->state))
-        return WAIT_NODE_NOT_READY;
-    if (node->row->is_cordoned || node->row->is_draining)
-        return WAIT_NODE_CORDONED;
-    if (node->row->facts != part->facts)
-        return WAIT_CAPACITY_CHANGED;
-    return room_for(node, &job->groups[part->group]);
+    code = node_refuses(t, node, part->facts);
+    return code ? code : room_for(t, node, &job->groups[part->group]);
 }
 
 static void bind_part(struct trial *t, const struct mirror_job *job, const struct op_bind *op,
@@ -103,40 +116,36 @@ static int refuse(struct trial *t, const struct op_bind *op, enum wait_code code
     return problem_set(t->problem, PROBLEM_CHANGED_SINCE, "j-%" PRIu64 ": %s", op->job, why);
 }
 
-/* The job as it was decided on, or NULL: then every part is refused. */
-static struct mirror_job *bound_job(struct trial *t, const struct op_bind *op)
+struct mirror_job *job_to_place(const struct trial *t, uint64_t id, uint64_t version,
+                                enum wait_code *code, const char **why)
 {
-    struct mirror_job *job = mirror_job(t->mirror, op->job);
+    struct mirror_job *job = mirror_job(t->mirror, id);
 
-    if (!job || job_is_over((enum job_state)job->row->state) || job->row->state == JOB_STOPPING)
-        refuse(t, op, WAIT_CAPACITY_CHANGED, "it is over or stopping");
-    else if (job->row->is_held)
-        refuse(t, op, WAIT_HELD, "it is held");
-    else if (job->row->is_suspended)
-        refuse(t, op, WAIT_SUSPENDED, "it is suspended");
-    else if (job->row->version != op->version)
-        refuse(t, op, WAIT_CAPACITY_CHANGED, "it was changed since");
-    else
+    *code = WAIT_CAPACITY_CHANGED;
+    /* Nothing of such a job is pending, so this only says it better. */
+    if (!job || job_is_over((enum job_state)job->row->state) || job->row->state == JOB_STOPPING) {
+        *why = "it is over or stopping";
+    } else if (is_on(t, RULE_HELD_JOB) && job->row->is_held) {
+        *code = WAIT_HELD;
+        *why = "it is held";
+    } else if (job->row->is_suspended) {
+        *code = WAIT_SUSPENDED;
+        *why = "it is suspended";
+    } else if (is_on(t, RULE_VERSION) && job->row->version != version) {
+        *why = "it was changed since";
+    } else {
         return job;
+    }
     return NULL;
 }
 
-void judge_bind(struct trial *t, struct op_bind *op)
+/* The tasks that are placed now stop holding room for themselves; then each part is judged. */
+static size_t bind_all(struct trial *t, struct mirror_job *job, struct op_bind *op)
 {
-    struct mirror_job *job;
     size_t n_refused = 0;
 
     for (size_t i = 0; i < op->n_parts; i++)
-        op->parts[i].refused = WAIT_NONE;
-    if (!trial_is_steward(t, op->fence))
-        return;
-    job = bound_job(t, op);
-    if (!job)
-        return;
-    if (op->n_parts == 0) {
-        problem_set(t->problem, PROBLEM_BAD_REQUEST, "a group has parts");
-        return;
-    }
+        held_bound(t, job, op->parts[i].group, op->parts[i].index, op->parts[i].node);
     for (size_t i = 0; i < op->n_parts; i++) {
         op->parts[i].refused = judge_part(t, job, &op->parts[i]);
         if (op->parts[i].refused)
@@ -144,11 +153,37 @@ void judge_bind(struct trial *t, struct op_bind *op)
         else
             bind_part(t, job, op, &op->parts[i]);
     }
+    return n_refused;
+}
+
+void judge_bind(struct trial *t, struct op_bind *op)
+{
+    struct mirror_job *job;
+    enum wait_code code;
+    const char *why;
+    size_t n_refused;
+
+    for (size_t i = 0; i < op->n_parts; i++)
+        op->parts[i].refused = WAIT_NONE;
+    if (!trial_is_steward(t, op->fence))
+        return;
+    job = job_to_place(t, op->job, op->version, &code, &why);
+    if (!job) {
+        refuse(t, op, code, why);
+        return;
+    }
+    if (op->n_parts == 0) {
+        problem_set(t->problem, PROBLEM_BAD_REQUEST, "a group has parts");
+        return;
+    }
+    if (!held_take(t, op->takes, op->n_takes, op->job))
+        return;
+    n_refused = bind_all(t, job, op);
     if (n_refused)
         problem_set(t->problem, PROBLEM_CHANGED_SINCE,
                     "j-%" PRIu64 ": %zu of %zu parts cannot be placed as decided", op->job,
                     n_refused, op->n_parts);
-    else if (job->row->state == JOB_PENDING && !gang_is_whole(job))
+    else if (is_on(t, RULE_GANG) && job->row->state == JOB_PENDING && !gang_is_whole(job))
         refuse(t, op, WAIT_GANG_INCOMPLETE, "so few would start less than its minimum");
     else
         job_review(t, job);

@@ -88,6 +88,7 @@ void job_review(struct trial *t, struct mirror_job *job)
     row = row_copy(ROW_JOB, job->row);
     row->state = state;
     row->is_degraded = is_degraded;
+    row->degraded_at = !is_degraded ? 0 : row->degraded_at ? row->degraded_at : t->now;
     put_job(t, job, row);
 }
 
@@ -102,6 +103,7 @@ static void end_task(struct trial *t, struct mirror_job *job, uint32_t grp, uint
     row->state = state;
     row->code = code;
     changes_put(t->changes, ROW_TASK, row, state == TASK_FAILED ? "task.failed" : "task.cancelled");
+    held_end_task(t, job, grp, idx, RELEASE_OWNER_GONE);
 }
 
 static void end_pending_tasks(struct trial *t, struct mirror_job *job, enum task_state state,
@@ -117,7 +119,8 @@ static void stop_live_tasks(struct trial *t, struct mirror_job *job, int64_t gra
 {
     for (uint32_t i = 0; i < job->n_tasks && job->counts[TASK_LIVE]; i++)
         if (job->tasks[i].live)
-            attempt_stop(t, job->tasks[i].live, CAUSE_CANCELLED, grace_ms, "");
+            attempt_stop(t, job->tasks[i].live,
+                         &(struct attempt_stop){ CAUSE_CANCELLED, grace_ms, NULL, 0 });
 }
 
 void job_stop(struct trial *t, struct mirror_job *job, const struct job_end *how)
@@ -129,6 +132,7 @@ void job_stop(struct trial *t, struct mirror_job *job, const struct job_end *how
         stop_live_tasks(t, job, grace_ms); /* it ends as what is settled, perhaps sooner */
         return;
     }
+    held_end_job(t, job, RELEASE_OWNER_GONE);
     end_pending_tasks(t, job, TASK_CANCELLED, WAIT_NONE);
     row = row_copy(ROW_JOB, job->row);
     row->stop_cause = how->cause;
@@ -136,6 +140,7 @@ void job_stop(struct trial *t, struct mirror_job *job, const struct job_end *how
     if (how->reason && *how->reason)
         row_set(&row->reason, how->reason);
     row->is_degraded = 0;
+    row->degraded_at = 0;
     row->version++;
     row->state = job->counts[TASK_LIVE] ? JOB_STOPPING : over_state(job, row);
     put_job(t, job, row);
@@ -309,6 +314,7 @@ void judge_patch(struct trial *t, struct op_patch *op)
         return;
     }
     row->version++;
+    held_end_job(t, job, RELEASE_OWNER_GONE); /* it is not what the room was made for */
     put_job(t, job, row);
 }
 

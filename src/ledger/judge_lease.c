@@ -12,7 +12,8 @@ static void take(struct trial *t, struct op_lease *op, const struct row_lease *w
     struct row_lease *row;
 
     /* One without a holder is free for anybody. */
-    if (was && *was->holder && (was->fence != op->seen_fence || was->beat != op->seen_beat)) {
+    if (is_on(t, RULE_LEASE) && was && *was->holder &&
+        (was->fence != op->seen_fence || was->beat != op->seen_beat)) {
         problem_set(t->problem, PROBLEM_CHANGED_SINCE, "lease %s is held by %s, who is alive",
                     op->name, was->holder);
         return;

@@ -38,7 +38,7 @@ void node_review(struct trial *t, struct mirror_node *node)
 
 /* ---- register ---- */
 
-static bool are_offers_valid(const char *text)
+bool are_offers_valid(const char *text)
 {
     json_t *offers = json_loads(text, JSON_REJECT_DUPLICATES, NULL), *value;
     bool is_valid = json_is_object(offers);
@@ -125,6 +125,13 @@ static bool are_facts_new(const struct row_node *was, const struct row_node *now
     return strcmp(was->offers, now->offers) != 0 || strcmp(was->labels, now->labels) != 0 ||
            strcmp(was->taints, now->taints) != 0 || strcmp(was->images, now->images) != 0 ||
            was->state != now->state;
+}
+
+/* Whether a task that was let on it might not be any more, room aside. */
+static bool is_other_kind(const struct row_node *was, const struct row_node *now)
+{
+    return strcmp(was->labels, now->labels) != 0 || strcmp(was->taints, now->taints) != 0 ||
+           strcmp(was->images, now->images) != 0;
 }
 
 static const struct held_attempt *find_held(const struct op_register *op,
@@ -254,7 +261,7 @@ void judge_register(struct trial *t, struct op_register *op)
 {
     struct mirror_node *node;
     struct row_node *row;
-    bool is_same_boot = true;
+    bool is_same_boot = true, is_other = false;
 
     if (!is_registration_valid(t, op))
         return;
@@ -264,21 +271,28 @@ void judge_register(struct trial *t, struct op_register *op)
     op->is_other_life = is_other_life(t, op);
     row = node ? row_copy(ROW_NODE, node->row) : row_new(ROW_NODE);
     row_set(&row->name, op->node);
+    if (!node || node->row->state == NODE_COMING)
+        row->generation = past_generation(t);
     if (node) {
         /* Of another agent nothing is assumed, as of another boot. */
         is_same_boot = strcmp(row->boot_id, op->boot_id) == 0 && is_same_agent(row, op);
     } else {
         row->seq = t->changes->revision + 1;
-        row->generation = past_generation(t);
     }
     fill_node(t, op, row);
     if (!node || are_facts_new(node->row, row))
         row->facts++;
+    is_other = node && node->row->state != NODE_COMING && is_other_kind(node->row, row);
     op->generation = row->generation;
     put_node(t, row, "node.registered");
     put_beat(t, op->node, op->generation, 0);
     meet_all(t, op, is_same_boot);
     answer_held(t, op);
+    if (is_other)
+        held_end_node(t, node, RELEASE_NODE_CHANGED);
+    else
+        held_end_unfit(t, mirror_node(t->mirror, op->node));
+    order_came(t, op->node);
 }
 
 /* ---- later ---- */
@@ -328,9 +342,11 @@ void judge_leave(struct trial *t, struct op_leave *op)
         const struct mirror_job *job = mirror_job(t->mirror, rows[i]->job);
         const struct mirror_task *task = mirror_task(job, rows[i]->grp, rows[i]->idx);
         if (task->live == rows[i] && rows[i]->state == ATTEMPT_BOUND)
-            attempt_stop(t, rows[i], CAUSE_SHUTDOWN, 0, "the node leaves");
+            attempt_stop(t, rows[i],
+                         &(struct attempt_stop){ CAUSE_SHUTDOWN, 0, "the node leaves", 0 });
         row_free(ROW_ATTEMPT, rows[i]);
     }
+    held_end_node(t, node, RELEASE_NODE_CHANGED);
     node_review(t, node);
 }
 
@@ -349,8 +365,10 @@ static void drain(struct trial *t, struct mirror_node *node, int64_t grace_ms)
         const struct mirror_task *task = mirror_task(job, rows[i]->grp, rows[i]->idx);
 
         if (task->live && task->live->number == rows[i]->number)
-            attempt_stop(t, task->live, CAUSE_DRAINED, grace_ms < 0 ? job->grace_ms : grace_ms,
-                         "its node drains");
+            attempt_stop(t, task->live,
+                         &(struct attempt_stop){ CAUSE_DRAINED,
+                                                 grace_ms < 0 ? job->grace_ms : grace_ms,
+                                                 "its node drains", 0 });
         row_free(ROW_ATTEMPT, rows[i]);
     }
 }
@@ -377,6 +395,8 @@ void judge_cordon(struct trial *t, struct op_cordon *op)
                  : op->is_cordoned ? "node.cordoned"
                                    : "node.uncordoned");
     }
+    if (is_closed)
+        held_end_node(t, node, RELEASE_NODE_CHANGED);
     if (op->is_draining)
         drain(t, node, op->grace_ms);
 }
@@ -418,12 +438,18 @@ static char *merge_labels(struct trial *t, const char *set, const char *changes)
 
 void judge_node_label(struct trial *t, struct op_node_label *op)
 {
-    const struct mirror_node *node = known_node(t, op->node);
+    struct mirror_node *node = known_node(t, op->node);
     CLEANUP(freep) char *set = NULL, *agents = NULL;
     struct row_node *row;
 
     if (!node)
         return;
+    if (op->if_rev && op->if_rev != node->row->rev) {
+        problem_set(t->problem, PROBLEM_CHANGED_SINCE,
+                    "node %s is at revision %" PRIu64 ", not %" PRIu64, op->node, node->row->rev,
+                    op->if_rev);
+        return;
+    }
     set = merge_labels(t, node->row->set_labels, op->labels);
     if (!set)
         return;
@@ -437,6 +463,7 @@ void judge_node_label(struct trial *t, struct op_node_label *op)
     }
     row->facts++;
     put_node(t, row, "node.labelled");
+    held_end_node(t, node, RELEASE_NODE_CHANGED);
 }
 
 static void keep_generation(struct trial *t, uint64_t generation)
@@ -464,6 +491,11 @@ void judge_node_delete(struct trial *t, struct op_node_delete *op)
                     "node %s is %s: only one that is lost or gone can be forgotten; stop its agent "
                     "first",
                     op->name, node_state_words[node->row->state]);
+        return;
+    }
+    if (node->live.n || node->parts.n) {
+        problem_set(t->problem, PROBLEM_CONFLICT, "node %s still holds %zu attempts and %zu places",
+                    op->name, node->live.n, node->parts.n);
         return;
     }
     keep_generation(t, node->row->generation);
@@ -534,6 +566,8 @@ void judge_node_state(struct trial *t, struct op_node_state *op)
     if (op->state == NODE_READY)
         row->heard_at = t->now;
     put_node(t, row, type);
-    if (op->state == NODE_LOST)
-        lose_attempts(t, node);
+    if (op->state != NODE_LOST)
+        return;
+    held_end_node(t, node, RELEASE_NODE_CHANGED);
+    lose_attempts(t, node);
 }

@@ -6,6 +6,7 @@
 
 #include "base/name.h"
 #include "base/nearest.h"
+#include "base/quantity.h"
 
 static bool is_below(const struct mirror *mirror, const char *queue, const char *above)
 {
@@ -50,6 +51,125 @@ static bool is_parent_valid(struct trial *t, const char *name, const char *paren
     return true;
 }
 
+/* ---- shares ---- */
+
+static const json_t *share_of(const json_t *spec, const char *key, const char *resource)
+{
+    return json_object_get(json_object_get(spec, key), resource);
+}
+
+/* Refuses an amount of a queue that is above a bound; `of` says whose the bound is. */
+static void refuse_share(struct trial *t, const char *key, const char *resource, int64_t value,
+                         int64_t bound, const char *of)
+{
+    CLEANUP(str_fini) struct str amount = { 0 }, most = { 0 };
+    CLEANUP(freep) char *pointer = text_format("/%s/%s", key, resource);
+
+    quantity_format(value, quantity_unit_of(resource), &amount);
+    quantity_format(bound, quantity_unit_of(resource), &most);
+    problem_add(t->problem, PROBLEM_INVALID_FIELD, pointer, "%s is above %s, which is %s",
+                str_text(&amount), of, str_text(&most));
+}
+
+/* No amount of `key` may be above the queue's own cap, for it could never be had. */
+static void check_own_cap(struct trial *t, const json_t *spec, const char *key)
+{
+    const char *resource;
+    json_t *value;
+
+    json_object_foreach(json_object_get(spec, key), resource, value)
+    {
+        const json_t *cap = share_of(spec, "cap", resource);
+
+        if (cap && json_integer_value(value) > json_integer_value(cap))
+            refuse_share(t, key, resource, json_integer_value(value), json_integer_value(cap),
+                         "the queue's own cap");
+    }
+}
+
+/* What the queues below one are guaranteed together, of one resource. */
+static int64_t guaranteed_below(const struct mirror *mirror, const char *parent, const char *but,
+                                const char *resource)
+{
+    CLEANUP(freep) const char **names = NULL;
+    int64_t sum = 0;
+    size_t n;
+
+    names = mirror_names(mirror, ROW_QUEUE, &n);
+    for (size_t i = 0; i < n; i++) {
+        const struct row_queue *row = mirror_find(mirror, ROW_QUEUE, names[i]);
+        json_t *spec;
+
+        if (strcmp(row->parent, parent) != 0 || strcmp(row->name, but) == 0)
+            continue;
+        spec = json_loads(row->spec, 0, NULL);
+        sum += json_integer_value(share_of(spec, "guarantee", resource));
+        json_decref(spec);
+    }
+    return sum;
+}
+
+/* A guarantee is kept out of the parent's: with those of its siblings it must fit in there. */
+static void check_guarantee(struct trial *t, const char *name, const json_t *spec,
+                            const struct row_queue *parent)
+{
+    json_t *above = parent ? json_loads(parent->spec, 0, NULL) : NULL, *value;
+    const char *resource;
+
+    json_object_foreach(json_object_get(spec, "guarantee"), resource, value)
+    {
+        const json_t *kept = share_of(above, "guarantee", resource);
+        const json_t *cap = share_of(above, "cap", resource);
+        int64_t own = json_integer_value(value);
+        int64_t all = own + guaranteed_below(t->mirror, parent ? parent->name : "", name, resource);
+        CLEANUP(freep) char *of = NULL;
+
+        if (kept && own > json_integer_value(kept)) {
+            of = text_format("the guarantee of its parent %s", parent->name);
+            refuse_share(t, "guarantee", resource, own, json_integer_value(kept), of);
+        } else if (kept && all > json_integer_value(kept)) {
+            of = text_format("(with its siblings) the guarantee of its parent %s", parent->name);
+            refuse_share(t, "guarantee", resource, all, json_integer_value(kept), of);
+        } else if (cap && own > json_integer_value(cap)) {
+            of = text_format("the cap of its parent %s", parent->name);
+            refuse_share(t, "guarantee", resource, own, json_integer_value(cap), of);
+        }
+    }
+    json_decref(above);
+}
+
+/* What is promised below a queue must stay within what it is promised itself. */
+static void check_below(struct trial *t, const char *name, const json_t *spec)
+{
+    const char *resource;
+    json_t *value;
+
+    json_object_foreach(json_object_get(spec, "guarantee"), resource, value)
+    {
+        int64_t below = guaranteed_below(t->mirror, name, "", resource);
+        CLEANUP(freep) char *pointer = text_format("/guarantee/%s", resource);
+        CLEANUP(str_fini) struct str amount = { 0 };
+
+        if (below <= json_integer_value(value))
+            continue;
+        quantity_format(below, quantity_unit_of(resource), &amount);
+        problem_add(t->problem, PROBLEM_INVALID_FIELD, pointer,
+                    "the queues below it are guaranteed %s together", str_text(&amount));
+    }
+}
+
+static bool are_shares_valid(struct trial *t, const struct op_queue_put *op)
+{
+    json_t *spec = op->spec && *op->spec ? json_loads(op->spec, 0, NULL) : NULL;
+
+    check_own_cap(t, spec, "guarantee");
+    check_own_cap(t, spec, "deserved");
+    check_guarantee(t, op->name, spec, mirror_find(t->mirror, ROW_QUEUE, parent_of(op)));
+    check_below(t, op->name, spec);
+    json_decref(spec);
+    return t->problem->code == PROBLEM_NONE;
+}
+
 static bool is_queue_valid(struct trial *t, const struct op_queue_put *op)
 {
     if (!name_is_valid(op->name))
@@ -59,7 +179,7 @@ static bool is_queue_valid(struct trial *t, const struct op_queue_put *op)
     else if (op->spec && *op->spec && !json_is_well(op->spec, '{'))
         problem_add(t->problem, PROBLEM_INVALID_FIELD, "", "its settings must be an object");
     else
-        return is_parent_valid(t, op->name, parent_of(op));
+        return is_parent_valid(t, op->name, parent_of(op)) && are_shares_valid(t, op);
     return false;
 }
 
@@ -142,8 +262,8 @@ void judge_queue_delete(struct trial *t, struct op_queue_delete *op)
     if (child)
         problem_set(t->problem, PROBLEM_CONFLICT, "queue %s is the parent of %s", op->name, child);
     else if (n)
-        problem_set(t->problem, PROBLEM_CONFLICT, "queue %s has %zu jobs that are not over",
-                    op->name, n);
+        problem_set(t->problem, PROBLEM_CONFLICT, "queue %s has %zu job%s not over", op->name, n,
+                    n == 1 ? " that is" : "s that are");
     else
         changes_del(t->changes, ROW_QUEUE, row_copy(ROW_QUEUE, row), "queue.deleted");
 }

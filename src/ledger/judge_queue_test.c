@@ -17,9 +17,18 @@ static struct op *put_op(const char *name, const char *parent, bool is_create)
 
 static void open_world(struct world *w)
 {
+    struct op *op;
+
     world_open(w, "memory:");
     CHECK_EQ(world_run(w, put_op("research", NULL, true)), PROBLEM_NONE);
     CHECK_EQ(world_run(w, put_op("vision", "research", true)), PROBLEM_NONE);
+    op = put_op("lab", NULL, true);
+    op->queue_put.spec =
+        text_copy("{\"guarantee\":{\"cpu\":4000},\"cap\":{\"memory\":1073741824}}");
+    CHECK_EQ(world_run(w, op), PROBLEM_NONE);
+    op = put_op("images", "lab", true);
+    op->queue_put.spec = text_copy("{\"guarantee\":{\"cpu\":3000}}");
+    CHECK_EQ(world_run(w, op), PROBLEM_NONE);
 }
 
 static void close_world(struct world *w)
@@ -54,6 +63,27 @@ static const struct {
       "/parent", NULL },
     { "settings of root", "root", NULL, "{\"weight\":2}", false, QUEUE_OPEN, PROBLEM_NONE, NULL,
       NULL },
+    { "a guarantee above its cap", "prod", NULL,
+      "{\"guarantee\":{\"cpu\":3000},\"cap\":{\"cpu\":2000}}", true, QUEUE_OPEN,
+      PROBLEM_INVALID_FIELD, "/guarantee/cpu", "3 is above the queue's own cap, which is 2" },
+    { "more deserved than its cap", "prod", NULL,
+      "{\"deserved\":{\"memory\":2147483648},\"cap\":{\"memory\":1073741824}}", true, QUEUE_OPEN,
+      PROBLEM_INVALID_FIELD, "/deserved/memory", "2Gi is above the queue's own cap, which is 1Gi" },
+    { "a guarantee above its parent's", "speech", "lab", "{\"guarantee\":{\"cpu\":5000}}", true,
+      QUEUE_OPEN, PROBLEM_INVALID_FIELD, "/guarantee/cpu",
+      "5 is above the guarantee of its parent lab, which is 4" },
+    { "above it with its siblings", "speech", "lab", "{\"guarantee\":{\"cpu\":2000}}", true,
+      QUEUE_OPEN, PROBLEM_INVALID_FIELD, "/guarantee/cpu",
+      "5 is above (with its siblings) the guarantee of its parent lab, which is 4" },
+    { "within it", "speech", "lab", "{\"guarantee\":{\"cpu\":1000}}", true, QUEUE_OPEN,
+      PROBLEM_NONE, NULL, NULL },
+    { "of what the parent does not bound", "speech", "lab", "{\"guarantee\":{\"fpga\":9000}}", true,
+      QUEUE_OPEN, PROBLEM_NONE, NULL, NULL },
+    { "above the parent's cap", "speech", "lab", "{\"guarantee\":{\"memory\":2147483648}}", true,
+      QUEUE_OPEN, PROBLEM_INVALID_FIELD, "/guarantee/memory", "the cap of its parent lab" },
+    { "less than is promised below", "lab", NULL, "{\"guarantee\":{\"cpu\":2000}}", false,
+      QUEUE_OPEN, PROBLEM_INVALID_FIELD, "/guarantee/cpu",
+      "the queues below it are guaranteed 3 together" },
     { "settings that are a list", "prod", NULL, "[]", true, QUEUE_OPEN, PROBLEM_INVALID_FIELD, "",
       NULL },
     { "no state", "research", NULL, NULL, false, QUEUE_STATE_COUNT, PROBLEM_INVALID_FIELD, "/state",
@@ -115,9 +145,9 @@ TEST(a_queue_is_changed_at_the_revision_that_was_seen)
 
     open_world(&w);
     op->queue_put.spec = text_copy("{\"weight\":3}");
-    op->queue_put.if_rev = w.revision; /* that is vision's */
+    op->queue_put.if_rev = w.revision; /* that is another queue's */
     CHECK_EQ(world_do(&w, op), PROBLEM_CHANGED_SINCE);
-    op->queue_put.if_rev = w.revision - 1;
+    op->queue_put.if_rev = w.revision - 3; /* after it came vision, lab and images */
     CHECK_EQ(world_do(&w, op), PROBLEM_NONE);
     revision = w.revision;
     op->queue_put.if_rev = revision;

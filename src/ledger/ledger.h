@@ -33,6 +33,9 @@ struct batch_event {
         const struct row_task *task;
         const struct row_attempt *attempt;
         const struct row_token *token;
+        const struct row_reservation *reservation;
+        const struct row_part *part;
+        const struct row_order *order;
         const void *any;
     } row;
     bool is_deleted; /* the row is gone; row holds its last value */
@@ -85,11 +88,15 @@ bool ledger_is_writable(const struct ledger *ledger, char out[240]);
 
 enum op_kind {
     OP_SUBMIT,
-    OP_STOP,  /* cancel a job (or one attempt, with another cause) */
-    OP_PATCH, /* priority, labels, held */
-    OP_BIND,  /* a group: all of its parts or none */
-    OP_FAIL,  /* the engine gives a task or job up */
-    OP_ADMIT, /* flag admitted, set or taken back */
+    OP_STOP,    /* cancel a job (or one attempt, with another cause) */
+    OP_PATCH,   /* priority, labels, held */
+    OP_BIND,    /* a group: all of its parts or none */
+    OP_EVICT,   /* a group: attempts are ended and the room is held for whom it is; all or none */
+    OP_RELEASE, /* held room is let go */
+    OP_ORDER,   /* a machine is asked for, with room on it */
+    OP_ORDER_STATE, /* its provider says what became of that */
+    OP_FAIL,        /* the engine gives a task or job up */
+    OP_ADMIT,       /* flag admitted, set or taken back */
     OP_MEMO,
     OP_ACK,    /* an agent asks to start an attempt */
     OP_REPORT, /* an agent says what became of an attempt */
@@ -153,12 +160,75 @@ struct op_bind_part {
     enum wait_code refused; /* out: 0 or why not this part */
 };
 
+/* The open reservation of another job, whose room is taken: by one that could have preempted it. */
+struct op_take {
+    uint64_t job, reservation;
+};
+
 struct op_bind {
     uint64_t job, version;
     struct op_bind_part *parts;
     size_t n_parts;
+    struct op_take *takes;
+    size_t n_takes;
     char *decision;
     uint64_t fence; /* of lease `steward` */
+};
+
+/* One that is to go: it must still be the attempt, in the state, that was decided on. */
+struct op_victim {
+    struct attempt_key attempt;
+    uint64_t rev;           /* of its row, as decided on */
+    enum wait_code refused; /* out: 0 or why not */
+};
+
+/* Room to hold for a task that waits. */
+struct op_room {
+    uint32_t group, index;
+    char *node;
+    uint64_t facts;         /* of the node, as decided on */
+    enum wait_code refused; /* out: 0 or why not */
+};
+
+struct op_evict {
+    uint64_t job, version; /* for whom; 0: for nobody, but for a reason */
+    uint64_t replaces;     /* the owner's open reservation, which the new one carries on; 0 none */
+    struct op_victim *victims;
+    size_t n_victims;
+    struct op_room *rooms;
+    size_t n_rooms;
+    struct op_take *takes;
+    size_t n_takes;
+    char *reason; /* "preempt", "reclaim", "shuffle" ... */
+    char *decision;
+    int64_t ttl_ms; /* how long the room is held once it is free; 0 for ever */
+    uint64_t fence;
+    uint64_t reservation; /* out: the id of what was made; 0 none */
+};
+
+struct op_order {
+    char *key;             /* also the name of the node that is to come */
+    char *pool, *shape;    /* shape: JSON object of amounts, as a node's offers */
+    uint64_t job, version; /* for whom, with rooms; 0: for nobody yet */
+    struct op_room *rooms; /* on that node; their facts are not looked at */
+    size_t n_rooms;
+    char *decision;
+    int64_t ttl_ms; /* how long the room is held; 0 for ever */
+    uint64_t fence;
+    uint64_t reservation; /* out: the id of what was made; 0 none */
+};
+
+struct op_order_state {
+    char *key;
+    enum order_state state;
+    char *provider, *reason; /* NULL: as they are */
+    uint64_t fence;
+};
+
+struct op_release {
+    uint64_t job, reservation, rev; /* as it was seen */
+    enum release why;
+    uint64_t fence;
 };
 
 struct op_fail {
@@ -240,7 +310,8 @@ struct op_cordon {
 
 struct op_node_label {
     char *node;
-    char *labels; /* JSON object of what changes: a text sets one, null takes it away */
+    char *labels;    /* JSON object of what changes: a text sets one, null takes it back */
+    uint64_t if_rev; /* 0: no precondition */
     char *by;
 };
 
@@ -299,6 +370,10 @@ struct op {
         struct op_stop stop;
         struct op_patch patch;
         struct op_bind bind;
+        struct op_evict evict;
+        struct op_release release;
+        struct op_order order;
+        struct op_order_state order_state;
         struct op_fail fail;
         struct op_admit admit;
         struct op_memo memo;
@@ -390,6 +465,12 @@ MUST_CHECK int reader_attempt(struct reader *reader, const struct attempt_key *k
 MUST_CHECK int reader_last_attempts(struct reader *reader, uint64_t job,
                                     const struct attempt_key *after, size_t limit, row_fn *fn,
                                     void *arg, struct err *err);
+/** The reservations of a job (struct row_reservation), in the order of their making. */
+MUST_CHECK int reader_reservations(struct reader *reader, uint64_t job, row_fn *fn, void *arg,
+                                   struct err *err);
+/** Their parts (struct row_part), by task, then reservation. */
+MUST_CHECK int reader_parts(struct reader *reader, uint64_t job, row_fn *fn, void *arg,
+                            struct err *err);
 /** Tasks of a job that ended without an attempt (struct row_task), in key order. */
 MUST_CHECK int reader_ended_tasks(struct reader *reader, uint64_t job, row_fn *fn, void *arg,
                                   struct err *err);

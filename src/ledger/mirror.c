@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/quantity.h"
+#include "ledger/mirror_inside.h"
 
 enum { POD = 1000 /* one task in the unit of `pods` */ };
 
@@ -110,6 +111,7 @@ static void node_free(struct mirror_node *node)
         mem_free(room->resource);
     VEC_FINI(&node->rooms);
     VEC_FINI(&node->live);
+    VEC_FINI(&node->parts);
     mem_free(node->name);
     mem_free(node);
 }
@@ -133,12 +135,13 @@ static struct mirror_room *make_room(struct mirror_node *node, const char *resou
     return room;
 }
 
-static void take_room(struct mirror_node *node, const char *resource, int64_t value)
+static void take_room(struct mirror_node *node, const char *resource, int64_t value, bool is_held)
 {
     struct mirror_room *room = make_room(node, resource);
+    int64_t *of = is_held ? &room->held : &room->used;
 
-    room->used += value;
-    assert(room->used >= 0);
+    *of += value;
+    assert(*of >= 0);
 }
 
 /* Puts the offered amounts into the node's rooms; those that are neither offered nor used go. */
@@ -153,7 +156,8 @@ static void set_offers(struct mirror_node *node, const json_t *offers)
         json_integer_value(value);
     for (size_t i = node->rooms.n; i-- > 0;) {
         struct mirror_room *room = &node->rooms.at[i];
-        if (room->offered == 0 && room->used == 0 && !json_object_get(offers, room->resource)) {
+        if (room->offered == 0 && room->used == 0 && room->held == 0 &&
+            !json_object_get(offers, room->resource)) {
             mem_free(room->resource);
             VEC_SWAP_OUT(&node->rooms, i);
         }
@@ -205,7 +209,7 @@ static int put_node(struct mirror *mirror, struct row_node *row, void **was, str
     return 0;
 }
 
-/* Takes out a node on which nothing is live. Returns its row, the caller's now; NULL: none. */
+/* Takes out a node on which nothing is live or held. Returns its row, the caller's now; NULL: none. */
 static struct row_node *drop_node(struct mirror *mirror, const char *name)
 {
     struct mirror_node *node = mirror_node(mirror, name);
@@ -213,7 +217,7 @@ static struct row_node *drop_node(struct mirror *mirror, const char *name)
 
     if (!node)
         return NULL;
-    assert(node->live.n == 0);
+    assert(node->live.n == 0 && node->parts.n == 0);
     row = TAKE(node->row);
     map_remove(&mirror->nodes, node->name);
     node_free(node);
@@ -250,8 +254,9 @@ struct mirror_task *mirror_task(const struct mirror_job *job, int64_t grp, int64
     return &job->tasks[job->groups[grp].first + (uint32_t)idx];
 }
 
-static void job_free(struct mirror_job *job)
+static void job_free(struct mirror *mirror, struct mirror_job *job)
 {
+    held_drop(mirror, job);
     for (uint32_t i = 0; i < job->n_tasks; i++)
         row_free(ROW_ATTEMPT, job->tasks[i].live);
     for (uint32_t g = 0; g < job->n_groups; g++) {
@@ -339,7 +344,7 @@ static void drop_job(struct mirror *mirror, struct mirror_job *job)
             break;
         }
     }
-    job_free(job);
+    job_free(mirror, job);
 }
 
 void mirror_count(const struct mirror_job *job, struct row_job *row)
@@ -356,12 +361,12 @@ void mirror_count(const struct mirror_job *job, struct row_job *row)
 
 /* ---- tasks ---- */
 
-static void use_node(struct mirror_node *node, const struct mirror_group *group, int sign)
+void mirror_use(struct mirror_node *node, const struct mirror_group *group, int sign, bool is_held)
 {
     for (size_t i = 0; i < group->n_asks; i++)
         if (group->asks[i].value)
-            take_room(node, group->asks[i].resource, sign * group->asks[i].value);
-    take_room(node, "pods", sign * POD);
+            take_room(node, group->asks[i].resource, sign * group->asks[i].value, is_held);
+    take_room(node, "pods", sign * POD, is_held);
 }
 
 static void leave_node(struct mirror *mirror, const struct mirror_group *group,
@@ -369,7 +374,7 @@ static void leave_node(struct mirror *mirror, const struct mirror_group *group,
 {
     struct mirror_node *node = mirror_node(mirror, task->live->node);
 
-    use_node(node, group, -1);
+    mirror_use(node, group, -1, false);
     for (size_t i = 0; i < node->live.n; i++) {
         if (node->live.at[i] == task) {
             VEC_SWAP_OUT(&node->live, i);
@@ -384,7 +389,7 @@ static void enter_node(struct mirror *mirror, const struct mirror_group *group,
 {
     struct mirror_node *node = mirror_node(mirror, task->live->node);
 
-    use_node(node, group, 1);
+    mirror_use(node, group, 1, false);
     VEC_PUSH(&node->live, task);
 }
 
@@ -522,6 +527,16 @@ static int put_job(struct mirror *mirror, struct row_job *row, const struct job_
 
 /* ---- changes ---- */
 
+/* A task's row is not kept, nor one of what is over: their task or job tells. */
+static bool is_kept(enum row_kind kind, const void *row)
+{
+    if (kind == ROW_ATTEMPT)
+        return attempt_is_live((enum attempt_state)((const struct row_attempt *)row)->state);
+    if (kind == ROW_RESERVATION || kind == ROW_PART)
+        return held_is_kept(kind, row);
+    return kind != ROW_TASK;
+}
+
 int mirror_put(struct mirror *mirror, enum row_kind kind, void *row, const struct job_spec *spec,
                struct mirror_undo *undo, struct err *err)
 {
@@ -536,15 +551,14 @@ int mirror_put(struct mirror *mirror, enum row_kind kind, void *row, const struc
         r = put_attempt(mirror, row, &own, err);
     else if (kind == ROW_NODE)
         r = put_node(mirror, row, &own.was, err);
+    else if (kind == ROW_RESERVATION || kind == ROW_PART)
+        r = held_put(mirror, kind, row, &own.was, err);
     else
         own.was = swap_cell(mirror, kind, row, row);
     if (r < 0)
         return r;
 
-    /* A task's row is not kept, nor one of an attempt that is over: their task tells. */
-    if (kind != ROW_TASK &&
-        (kind != ROW_ATTEMPT ||
-         attempt_is_live((enum attempt_state)((struct row_attempt *)row)->state)))
+    if (is_kept(kind, row))
         row_ref(row);
     row_ref(row);
     if (undo)
@@ -606,6 +620,8 @@ void mirror_take_back(struct mirror *mirror, struct mirror_undo *undo)
         int r = put_node(mirror, undo->was, &was, &err);
         assert(r == 0);
         (void)r;
+    } else if (kind == ROW_RESERVATION || kind == ROW_PART) {
+        was = held_take_back(mirror, kind, undo->now, undo->was);
     } else {
         was = swap_cell(mirror, kind, undo->now ? undo->now : undo->was, undo->was);
     }
@@ -622,7 +638,7 @@ void mirror_settle(struct mirror *mirror)
         if (!job_is_over((enum job_state)job->row->state))
             continue;
         map_remove_int(&mirror->jobs, job->row->id);
-        job_free(job);
+        job_free(mirror, job);
     }
     mirror->touched.n = 0;
     empty_cells(mirror, ROW_IDEM);
@@ -631,7 +647,7 @@ void mirror_settle(struct mirror *mirror)
 void mirror_fini(struct mirror *mirror)
 {
     MAP_EACH (entry, &mirror->jobs)
-        job_free(entry->value);
+        job_free(mirror, entry->value);
     map_fini(&mirror->jobs);
     MAP_EACH (entry, &mirror->nodes)
         node_free(entry->value);

@@ -1,7 +1,8 @@
 /*
  * Mirror: the live rows in memory, complete at a revision, and what rules ask of them.
  *
- * It holds every queue, node, token, lease and memo, and of the jobs those that are not over.
+ * It holds every queue, node, token, lease, memo and order, and of the jobs those that are not over,
+ * with what is held for them.
  * What is derived (a node's used amounts, a job's counts, a task's state) follows from the rows
  * put in, and only from them. It knows no rule. One thread owns it.
  */
@@ -40,6 +41,16 @@ struct mirror_group {
     size_t n_asks;
 };
 
+struct attempt_key;
+
+/* Room held for a task, as long as it is open. */
+struct mirror_part {
+    struct row_part *row;
+    const struct mirror_group *group; /* of the task: what it asks is held */
+    struct attempt_key *waits;        /* whose end it waits for, or waited */
+    size_t n_waits;
+};
+
 struct mirror_job {
     struct row_job *row;
     struct mirror_task *tasks; /* [n_tasks], by group, then index */
@@ -50,6 +61,8 @@ struct mirror_job {
     int64_t code;       /* the largest of its tasks' */
     uint32_t min_available, retries_max;
     int64_t backoff_ms, backoff_max_ms, grace_ms;
+    struct row_reservation *reservation; /* the open one, or NULL */
+    VEC_OF(struct mirror_part *) parts;  /* the open ones, in no order */
     bool stops_on_failure;
     bool is_touched; /* in the list of the mirror */
 };
@@ -58,13 +71,15 @@ struct mirror_room {
     char *resource;
     int64_t offered; /* 0: not any more, or never */
     int64_t used;
+    int64_t held; /* by open parts */
 };
 
 struct mirror_node {
     struct row_node *row;
     char *name;
     VEC_OF(struct mirror_room) rooms;
-    VEC_OF(struct mirror_task *) live; /* in no order */
+    VEC_OF(struct mirror_task *) live;  /* in no order */
+    VEC_OF(struct mirror_part *) parts; /* likewise: what is held on it; the jobs own them */
     bool is_pods_offered;
 };
 
@@ -79,7 +94,7 @@ struct mirror {
     struct map jobs;                     /* by id: struct mirror_job */
     struct map nodes;                    /* struct mirror_node */
     struct map cells[ROW_KIND_COUNT];    /* struct mirror_cell: meta, lease, token, queue, beat,
-                                         idem (of this batch), memo */
+                                         idem (of this batch), memo, order */
     VEC_OF(struct mirror_job *) touched; /* since the last settle */
 };
 
@@ -132,6 +147,17 @@ struct row_idem *mirror_idem(const struct mirror *mirror, const char *ns, const 
 struct mirror_task *mirror_task(const struct mirror_job *job, int64_t grp, int64_t idx);
 /** The live attempts on a node, in key order; yours to mem_free. */
 struct row_attempt **mirror_node_attempts(const struct mirror_node *node, size_t *n);
+/** The parts held on a node, or of a job, in key order; yours to mem_free. */
+struct mirror_part **mirror_node_parts(const struct mirror_node *node, size_t *n);
+struct mirror_part **mirror_job_parts(const struct mirror_job *job, size_t *n);
+/** The open part of a task, or NULL. */
+struct mirror_part *mirror_part(const struct mirror_job *job, int64_t grp, int64_t idx);
+/** The live attempt that a key means, or NULL. */
+struct row_attempt *mirror_live(const struct mirror *mirror, const struct attempt_key *key);
+/** Reads the keys of attempts as rows keep them; false if they cannot be. *out: yours to mem_free. */
+bool attempt_keys_read(const char *text, struct attempt_key **out, size_t *n);
+/** Adds them so. */
+void attempt_keys_write(const struct attempt_key *keys, size_t n, struct str *out);
 /** Of a job's names: all names of a kind of cells, for suggestions; yours to mem_free. */
 const char **mirror_names(const struct mirror *mirror, enum row_kind kind, size_t *n);
 /** Copies a job's counts into an unpublished row. */

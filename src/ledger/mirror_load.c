@@ -40,7 +40,7 @@ static int walk_kind(struct walk *walk, const struct store_query *query, struct 
 
 static int walk_jobs(struct walk *walk, struct err *err)
 {
-    static const enum row_kind kinds[] = { ROW_TASK, ROW_ATTEMPT };
+    static const enum row_kind kinds[] = { ROW_PART, ROW_RESERVATION, ROW_TASK, ROW_ATTEMPT };
     struct store_query query = { .kind = ROW_JOB };
     int r;
 
@@ -51,6 +51,8 @@ static int walk_jobs(struct walk *walk, struct err *err)
         for (size_t i = COUNT_OF(kinds); i-- > 0 && r >= 0;) {
             query = (struct store_query){ .kind = kinds[i] };
             store_where(&query, "job", STORE_EQ, (int64_t)*job);
+            if (kinds[i] == ROW_PART || kinds[i] == ROW_RESERVATION)
+                store_where(&query, "state", STORE_LT, RESERVATION_USED);
             r = walk_kind(walk, &query, err);
         }
     }
@@ -60,7 +62,7 @@ static int walk_jobs(struct walk *walk, struct err *err)
 int live_walk(struct store *store, live_fn *fn, void *arg, struct err *err)
 {
     static const enum row_kind whole[] = { ROW_META,  ROW_QUEUE, ROW_NODE, ROW_BEAT,
-                                           ROW_TOKEN, ROW_LEASE, ROW_MEMO };
+                                           ROW_TOKEN, ROW_LEASE, ROW_MEMO, ROW_ORDER };
     struct walk walk = { .store = store, .fn = fn, .arg = arg };
     int r = 0;
 
@@ -175,28 +177,22 @@ static int compare_cells(const struct mirror *a, const struct mirror *b, enum ro
     return 0;
 }
 
-static int64_t used(const struct mirror_node *node, const char *resource, int64_t *offered)
+static struct mirror_room room_of(const struct mirror_node *node, const char *resource)
 {
-    for (size_t i = 0; i < node->rooms.n; i++) {
-        const struct mirror_room *room = &node->rooms.at[i];
-        if (strcmp(room->resource, resource) == 0) {
-            *offered = room->offered;
-            return room->used;
-        }
-    }
-    *offered = 0;
-    return 0;
+    for (size_t i = 0; i < node->rooms.n; i++)
+        if (strcmp(node->rooms.at[i].resource, resource) == 0)
+            return node->rooms.at[i];
+    return (struct mirror_room){ 0 };
 }
 
 static bool are_rooms_equal(const struct mirror_node *a, const struct mirror_node *b)
 {
     for (size_t i = 0; i < a->rooms.n; i++) {
-        const struct mirror_room *room = &a->rooms.at[i];
-        int64_t offered;
-        if (used(b, room->resource, &offered) != room->used || offered != room->offered)
+        const struct mirror_room *x = &a->rooms.at[i], y = room_of(b, x->resource);
+        if (x->used != y.used || x->held != y.held || x->offered != y.offered)
             return false;
     }
-    return a->live.n == b->live.n;
+    return a->live.n == b->live.n && a->parts.n == b->parts.n;
 }
 
 static int compare_nodes(const struct mirror *a, const struct mirror *b, struct err *err)
@@ -219,6 +215,20 @@ static bool are_tasks_equal(const struct mirror_task *a, const struct mirror_tas
            a->evictions == b->evictions && a->not_before == b->not_before;
 }
 
+static bool is_held_equal(const struct mirror_job *a, const struct mirror_job *b)
+{
+    if (!a->reservation != !b->reservation || a->parts.n != b->parts.n ||
+        (a->reservation && !row_eq(ROW_RESERVATION, a->reservation, b->reservation)))
+        return false;
+    for (size_t i = 0; i < a->parts.n; i++) {
+        const struct row_part *x = a->parts.at[i]->row;
+        const struct mirror_part *y = mirror_part(b, x->grp, x->idx);
+        if (!y || !row_eq(ROW_PART, x, y->row))
+            return false;
+    }
+    return true;
+}
+
 static int compare_job(const struct mirror_job *a, const struct mirror_job *b, struct err *err)
 {
     uint64_t id = a->row->id;
@@ -231,14 +241,16 @@ static int compare_job(const struct mirror_job *a, const struct mirror_job *b, s
     if (memcmp(a->counts, b->counts, sizeof(a->counts)) != 0 || a->n_running != b->n_running ||
         a->code != b->code)
         return err_set(err, -EBADMSG, "j-%" PRIu64 ": its counts or code differ", id);
+    if (!is_held_equal(a, b))
+        return err_set(err, -EBADMSG, "j-%" PRIu64 ": what is held for it differs", id);
     return 0;
 }
 
 int mirror_compare(const struct mirror *a, const struct mirror *b, bool with_quiet, struct err *err)
 {
-    static const enum row_kind kinds[] = { ROW_TOKEN, ROW_QUEUE, ROW_MEMO,
+    static const enum row_kind kinds[] = { ROW_TOKEN, ROW_QUEUE, ROW_MEMO, ROW_ORDER,
                                            ROW_META,  ROW_LEASE, ROW_BEAT };
-    size_t n_kinds = with_quiet ? COUNT_OF(kinds) : 3;
+    size_t n_kinds = with_quiet ? COUNT_OF(kinds) : 4;
     int r = 0;
 
     if (a->revision != b->revision)

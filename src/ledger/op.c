@@ -40,7 +40,26 @@ static void free_bind(struct op_bind *op)
     for (size_t i = 0; i < op->n_parts; i++)
         mem_free(op->parts[i].node);
     mem_free(op->parts);
+    mem_free(op->takes);
     mem_free(op->decision);
+}
+
+static void free_evict(struct op_evict *op)
+{
+    for (size_t i = 0; i < op->n_rooms; i++)
+        mem_free(op->rooms[i].node);
+    mem_free(op->rooms);
+    mem_free(op->victims);
+    mem_free(op->takes);
+    FREE_ALL(op->reason, op->decision);
+}
+
+static void free_order(struct op_order *op)
+{
+    for (size_t i = 0; i < op->n_rooms; i++)
+        mem_free(op->rooms[i].node);
+    mem_free(op->rooms);
+    FREE_ALL(op->key, op->pool, op->shape, op->decision);
 }
 
 static void free_register(struct op_register *op)
@@ -64,6 +83,15 @@ static void free_parts(struct op *op)
         break;
     case OP_BIND:
         free_bind(&op->bind);
+        break;
+    case OP_EVICT:
+        free_evict(&op->evict);
+        break;
+    case OP_ORDER:
+        free_order(&op->order);
+        break;
+    case OP_ORDER_STATE:
+        FREE_ALL(op->order_state.key, op->order_state.provider, op->order_state.reason);
         break;
     case OP_FAIL:
         mem_free(op->fail.reason);
@@ -115,6 +143,7 @@ static void free_parts(struct op *op)
         FREE_ALL(op->lease.name, op->lease.server);
         break;
     case OP_ADMIT:
+    case OP_RELEASE:
     case OP_RETAIN:
     case OP_KIND_COUNT:
         break;

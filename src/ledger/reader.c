@@ -235,12 +235,28 @@ int reader_last_attempts(struct reader *reader, uint64_t job, const struct attem
     return r < 0 ? r : 0;
 }
 
-int reader_ended_tasks(struct reader *reader, uint64_t job, row_fn *fn, void *arg, struct err *err)
+static int read_of_job(struct reader *reader, enum row_kind kind, uint64_t job, row_fn *fn,
+                       void *arg, struct err *err)
 {
-    struct store_query query = { .kind = ROW_TASK };
+    struct store_query query = { .kind = kind };
 
     store_where(&query, "job", STORE_EQ, (int64_t)job);
     return store_find(reader->store, &query, fn, arg, err);
+}
+
+int reader_ended_tasks(struct reader *reader, uint64_t job, row_fn *fn, void *arg, struct err *err)
+{
+    return read_of_job(reader, ROW_TASK, job, fn, arg, err);
+}
+
+int reader_reservations(struct reader *reader, uint64_t job, row_fn *fn, void *arg, struct err *err)
+{
+    return read_of_job(reader, ROW_RESERVATION, job, fn, arg, err);
+}
+
+int reader_parts(struct reader *reader, uint64_t job, row_fn *fn, void *arg, struct err *err)
+{
+    return read_of_job(reader, ROW_PART, job, fn, arg, err);
 }
 
 int reader_node_attempts(struct reader *reader, const char *node, row_fn *fn, void *arg,

@@ -27,6 +27,9 @@ enum row_kind {
     ROW_IDEM,
     ROW_MEMO,
     ROW_EVENT,
+    ROW_RESERVATION, /* events keep these numbers: a new kind comes last */
+    ROW_PART,
+    ROW_ORDER,
     ROW_KIND_COUNT
 };
 
@@ -91,6 +94,7 @@ struct row_job {
     int64_t n_tasks, n_pending, n_live, n_running, n_succeeded, n_failed, n_cancelled;
     int64_t code; /* the largest shell code of its tasks; meaningful once over */
     int64_t submitted_at, started_at, ended_at; /* wall ms; 0 not yet */
+    int64_t degraded_at;                        /* wall ms: since when it has been; 0 it is not */
     uint64_t rev;
 };
 
@@ -120,6 +124,7 @@ struct row_attempt {
     char *peaks;              /* JSON: memory, cpu time */
     char *message;            /* for people: why it failed */
     char *decision;           /* which cycle bound it */
+    uint64_t evicted_for;     /* the job for whose sake it is ended; 0 none */
     int64_t bound_at, acked_at, started_at, ended_at; /* wall ms; 0 not yet */
     uint64_t rev;
 };
@@ -151,6 +156,49 @@ struct row_idem {
 struct row_memo {
     char *name; /* key */
     char *value;
+    uint64_t rev;
+};
+
+/* Room held for a job, which has one open at most. Once over it is the receipt of what became of
+ * the room, and of the evictions that made it. */
+struct row_reservation {
+    uint64_t job, id;          /* key; id: the revision at which it was made */
+    int64_t purpose;           /* enum purpose */
+    int64_t state;             /* enum reservation_state */
+    int64_t why;               /* enum release, once ended */
+    int64_t is_used;           /* some of its room was bound by its owner */
+    char *reason;              /* what made the room: "preempt", "reclaim" */
+    char *decision;            /* which cycle */
+    uint64_t version;          /* of the job, as decided on */
+    char *victims;             /* JSON: the names of the evicted attempts */
+    int64_t ttl_ms;            /* how long it may stand once its room is free; 0 for ever */
+    int64_t until;             /* wall ms: when it is let go as things stand; 0 never */
+    int64_t made_at, ended_at; /* wall ms; 0 not yet */
+    uint64_t rev;
+};
+
+/* The room of one task in it: what the task's group asks, on a node. */
+struct row_part {
+    uint64_t job; /* key: job, grp, idx, reservation */
+    int64_t grp, idx;
+    uint64_t reservation;
+    char *node;
+    int64_t state; /* enum reservation_state */
+    int64_t why;   /* enum release, once ended */
+    char *waits; /* JSON: the attempts whose end it waits for, as [[job,group,index,number], ...] */
+    uint64_t rev;
+};
+
+/* A machine that was asked for. Its node has a row, coming, under the order's key. */
+struct row_order {
+    char *key; /* key */
+    char *pool;
+    char *shape;               /* JSON object: resource to amount in its unit (integer) */
+    uint64_t job;              /* for whom; 0 for nobody yet */
+    int64_t state;             /* enum order_state */
+    char *provider;            /* the provider's name of the machine */
+    char *reason;              /* why it failed */
+    int64_t made_at, ended_at; /* wall ms; 0 not yet */
     uint64_t rev;
 };
 

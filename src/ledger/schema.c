@@ -116,6 +116,7 @@ static const struct column job[] = {
     INT(row_job, submitted_at, "submittedAt"),
     INT(row_job, started_at, "startedAt"),
     INT(row_job, ended_at, "endedAt"),
+    INT(row_job, degraded_at, "degradedAt"),
     INT(row_job, rev, "rev"),
 };
 
@@ -147,6 +148,7 @@ static const struct column attempt[] = {
     JSON(row_attempt, peaks, "peaks"),
     TEXT_(row_attempt, message, "message"),
     TEXT_(row_attempt, decision, "decision"),
+    INT(row_attempt, evicted_for, "evictedFor"),
     INT(row_attempt, bound_at, "boundAt"),
     INT(row_attempt, acked_at, "ackedAt"),
     INT(row_attempt, started_at, "startedAt"),
@@ -164,6 +166,49 @@ static const struct column memo[] = {
     TEXT_(row_memo, name, "name"),
     TEXT_(row_memo, value, "value"),
     INT(row_memo, rev, "rev"),
+};
+
+static const struct column reservation[] = {
+    INT(row_reservation, job, "job"),
+    INT(row_reservation, id, "id"),
+    WORD(row_reservation, purpose, "purpose", purpose_words),
+    WORD(row_reservation, state, "state", reservation_state_words),
+    WORD(row_reservation, why, "why", release_words),
+    BOOL(row_reservation, is_used, "used"),
+    TEXT_(row_reservation, reason, "reason"),
+    TEXT_(row_reservation, decision, "decision"),
+    INT(row_reservation, version, "version"),
+    JSON(row_reservation, victims, "victims"),
+    INT(row_reservation, ttl_ms, "ttlMs"),
+    INT(row_reservation, until, "until"),
+    INT(row_reservation, made_at, "madeAt"),
+    INT(row_reservation, ended_at, "endedAt"),
+    INT(row_reservation, rev, "rev"),
+};
+
+static const struct column part[] = {
+    INT(row_part, job, "job"),
+    INT(row_part, grp, "group"),
+    INT(row_part, idx, "index"),
+    INT(row_part, reservation, "reservation"),
+    TEXT_(row_part, node, "node"),
+    WORD(row_part, state, "state", reservation_state_words),
+    WORD(row_part, why, "why", release_words),
+    JSON(row_part, waits, "waits"),
+    INT(row_part, rev, "rev"),
+};
+
+static const struct column order[] = {
+    TEXT_(row_order, key, "key"),
+    TEXT_(row_order, pool, "pool"),
+    JSON(row_order, shape, "shape"),
+    INT(row_order, job, "job"),
+    WORD(row_order, state, "state", order_state_words),
+    TEXT_(row_order, provider, "provider"),
+    TEXT_(row_order, reason, "reason"),
+    INT(row_order, made_at, "madeAt"),
+    INT(row_order, ended_at, "endedAt"),
+    INT(row_order, rev, "rev"),
 };
 
 static const struct column event[] = {
@@ -196,15 +241,34 @@ const struct kind schema[ROW_KIND_COUNT] = {
          "CREATE INDEX idem_until ON idem (until);"),
     KIND(ROW_MEMO, memo, 1, NULL),
     KIND(ROW_EVENT, event, 1, "CREATE INDEX event_job ON event (job) WHERE job > 0;"),
+    [ROW_RESERVATION] = { "reservation", sizeof(struct row_reservation), reservation,
+                          COUNT_OF(reservation), 2, 1, 3, RESERVATION_USED, NULL },
+    [ROW_PART] = { "reservation_part", sizeof(struct row_part), part, COUNT_OF(part), 4, 3, 5,
+                   RESERVATION_USED, NULL },
+    [ROW_ORDER] = { "machine_order", sizeof(struct row_order), order, COUNT_OF(order), 1, 0, 0, 0,
+                    NULL },
 };
 
 static const char *const kind_words[ROW_KIND_COUNT] = {
-    [ROW_META] = "meta",       [ROW_LEASE] = "lease", [ROW_TOKEN] = "token", [ROW_QUEUE] = "queue",
-    [ROW_NODE] = "node",       [ROW_BEAT] = "beat",   [ROW_JOB] = "job",     [ROW_TASK] = "task",
-    [ROW_ATTEMPT] = "attempt", [ROW_IDEM] = "idem",   [ROW_MEMO] = "memo",   [ROW_EVENT] = "event",
+    [ROW_META] = "meta",
+    [ROW_LEASE] = "lease",
+    [ROW_TOKEN] = "token",
+    [ROW_QUEUE] = "queue",
+    [ROW_NODE] = "node",
+    [ROW_BEAT] = "beat",
+    [ROW_JOB] = "job",
+    [ROW_TASK] = "task",
+    [ROW_ATTEMPT] = "attempt",
+    [ROW_IDEM] = "idem",
+    [ROW_MEMO] = "memo",
+    [ROW_EVENT] = "event",
+    [ROW_RESERVATION] = "reservation",
+    [ROW_PART] = "part",
+    [ROW_ORDER] = "order",
 };
 
-_Static_assert(JOB_SUCCEEDED == 3 && ATTEMPT_ENDED == 4, "the indexes above name these");
+_Static_assert(JOB_SUCCEEDED == 3 && ATTEMPT_ENDED == 4 && RESERVATION_USED == 1,
+               "the indexes above name these");
 
 /* ---- counted texts and rows ---- */
 

@@ -12,6 +12,8 @@
 #include <libgen.h>
 #include <limits.h>
 #include <sqlite3.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -25,6 +27,8 @@
 enum {
     APPLICATION_ID = 0x42455254, /* says in the file's head whose it is */
     CHECKPOINT_PAGES = 4000,     /* of 4 KiB in the log, then they are moved into the file */
+    LOG_MOST_PAGES = 64000,      /* so long a log waits for its readers, to begin anew */
+    READERS_WAIT_MS = 200,
     BUSY_MS = 5000
 };
 
@@ -35,7 +39,8 @@ struct sqlite {
     int lock;  /* the locked file, -1 for a reader */
     dev_t dev; /* of the file when it was opened */
     ino_t ino;
-    int log_pages;
+    int log_pages, log_pages_before; /* after the last commit, and the one before */
+    int next_checkpoint;             /* at so many pages */
     sqlite3_stmt *put[ROW_KIND_COUNT], *get[ROW_KIND_COUNT], *del[ROW_KIND_COUNT];
     sqlite3_stmt *revision;
     struct map finds; /* by its text: sqlite3_stmt, which keeps it */
@@ -185,45 +190,55 @@ static int create_all(struct sqlite *s, struct err *err)
     return run(s, str_text(&sql), err);
 }
 
-/* A kind's columns that its table lacks are added, as 0 or "". */
-static int add_missing(struct sqlite *s, enum row_kind kind, struct err *err)
+static FORMAT(4, 5) int count_of(struct sqlite *s, int64_t *out, struct err *err, const char *fmt,
+                                 ...)
 {
     CLEANUP(str_fini) struct str sql = { 0 };
-    int r = 0;
+    char where[160];
+    va_list args;
 
-    for (size_t i = 0; i < schema[kind].n_columns && r >= 0; i++) {
-        int64_t n = 0;
+    va_start(args, fmt);
+    vsnprintf(where, sizeof(where), fmt, args);
+    va_end(args);
+    str_addf(&sql, "SELECT count(*) FROM pragma_table_info(%s", where);
+    return read_number(s, str_text(&sql), out, err);
+}
 
-        str_clear(&sql);
-        str_addf(&sql, "SELECT count(*) FROM pragma_table_info('%s') WHERE name = '%s'",
-                 schema[kind].name, schema[kind].columns[i].name);
-        r = read_number(s, str_text(&sql), &n, err);
-        if (r < 0 || n)
-            continue;
-        str_clear(&sql);
-        sql_add_column(kind, &schema[kind].columns[i], &sql);
-        r = run(s, str_text(&sql), err);
+/* Adds to the statements what one table lacks: itself, or columns that came later. */
+static int add_missing(struct sqlite *s, enum row_kind kind, struct str *sql, struct err *err)
+{
+    const struct kind *k = &schema[kind];
+    int64_t n = 0;
+    int r = count_of(s, &n, err, "'%s')", k->name);
+
+    if (r >= 0 && n == 0) {
+        sql_create_kind(kind, sql);
+        return 0;
+    }
+    for (size_t i = 0; i < k->n_columns && r >= 0; i++) {
+        r = count_of(s, &n, err, "'%s') WHERE name = '%s'", k->name, k->columns[i].name);
+        if (r >= 0 && n == 0)
+            sql_add_column(kind, &k->columns[i], sql);
     }
     return r;
 }
 
-/* Identity, images and labels of nodes. */
-static int widen_nodes(struct sqlite *s, struct err *err)
+/* Every table gets what came later: all that was ever changed is additions. */
+static int add_all_missing(struct sqlite *s, struct err *err)
 {
-    return add_missing(s, ROW_NODE, err);
-}
+    CLEANUP(str_fini) struct str sql = { 0 };
+    int r = 0;
 
-/* Step i takes schema i to i + 1; the first makes the latest, so that the others find nothing. */
-static int (*const steps[SCHEMA_VERSION])(struct sqlite *s, struct err *err) = { create_all,
-                                                                                 widen_nodes };
+    for (enum row_kind kind = 0; kind < ROW_KIND_COUNT && r >= 0; kind++)
+        r = add_missing(s, kind, &sql, err);
+    return r < 0 ? r : run(s, str_text(&sql), err);
+}
 
 static int upgrade(struct sqlite *s, int64_t version, struct err *err)
 {
     char sql[64];
-    int r = 0;
+    int r = version == 0 ? create_all(s, err) : add_all_missing(s, err);
 
-    for (; version < SCHEMA_VERSION && r >= 0; version++)
-        r = steps[version](s, err);
     if (r < 0)
         return r;
     snprintf(sql, sizeof(sql), "PRAGMA user_version = %d", SCHEMA_VERSION);
@@ -305,6 +320,7 @@ static struct sqlite *new_store(const char *path)
     struct sqlite *s = NEW0(struct sqlite);
 
     s->store.driver = &store_sqlite;
+    s->next_checkpoint = CHECKPOINT_PAGES;
     s->path = text_copy(path);
     s->lock = -1;
     return s;
@@ -445,13 +461,27 @@ static int sqlite_begin(struct store *store, uint64_t *revision, struct err *err
     return r;
 }
 
-/* Moves the log into the file when it has grown; that this can fail now loses nothing. */
+/*
+ * Moves the log into the file when it has grown; that this can fail now loses nothing. It begins
+ * anew by itself when all was moved and nobody reads of it. While somebody does it grows, and is
+ * moved again after as many pages more, not with each commit. One that has grown long waits for
+ * its readers a little, so that looks that follow each other cannot keep it from an end.
+ */
 static void checkpoint(struct sqlite *s)
 {
-    if (s->log_pages < CHECKPOINT_PAGES)
+    bool is_long = s->log_pages >= LOG_MOST_PAGES;
+
+    if (s->log_pages <= s->log_pages_before) /* each commit adds some */
+        s->next_checkpoint = CHECKPOINT_PAGES;
+    s->log_pages_before = s->log_pages;
+    if (s->log_pages < s->next_checkpoint)
         return;
-    sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
-    s->log_pages = 0;
+    if (is_long)
+        sqlite3_busy_timeout(s->db, READERS_WAIT_MS);
+    sqlite3_wal_checkpoint_v2(
+        s->db, NULL, is_long ? SQLITE_CHECKPOINT_RESTART : SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+    sqlite3_busy_timeout(s->db, BUSY_MS);
+    s->next_checkpoint = s->log_pages + CHECKPOINT_PAGES;
 }
 
 static int sqlite_commit(struct store *store, struct err *err)

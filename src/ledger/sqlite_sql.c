@@ -41,9 +41,14 @@ static void create_table(const struct kind *k, struct str *out)
         str_add(out, k->indexes);
 }
 
+void sql_create_kind(enum row_kind kind, struct str *out)
+{
+    create_table(&schema[kind], out);
+}
+
 void sql_add_column(enum row_kind kind, const struct column *column, struct str *out)
 {
-    str_addf(out, "ALTER TABLE \"%s\" ADD COLUMN \"%s\" %s", schema[kind].name, column->name,
+    str_addf(out, "ALTER TABLE \"%s\" ADD COLUMN \"%s\" %s;\n", schema[kind].name, column->name,
              is_number(column) ? "INTEGER NOT NULL DEFAULT 0" : "TEXT NOT NULL DEFAULT ''");
 }
 

@@ -9,7 +9,9 @@
 
 /** Adds the statements that make all tables and indexes. */
 void sql_create(struct str *out);
-/** Adds the statement that widens a table by a column, which is 0 or "" in the rows there. */
+/** Adds the statements that make one table with its indexes. */
+void sql_create_kind(enum row_kind kind, struct str *out);
+/** Adds what gives a table that is there a column more: 0 or "" in the rows it has. */
 void sql_add_column(enum row_kind kind, const struct column *column, struct str *out);
 /** Adds an upsert of all columns, bound in their order. */
 void sql_put(enum row_kind kind, struct str *out);

@@ -16,6 +16,7 @@
 #include "base/test.h"
 #include "ledger/check.h"
 #include "ledger/inside.h"
+#include "ledger/store.h"
 #include "ledger/world.h"
 
 static const char *path_of(const char *address)
@@ -66,26 +67,45 @@ TEST(a_newer_schema_is_refused_with_both_numbers)
     CHECK_OK(try_open(address, &err), &err);
     run_sql(path_of(address), "PRAGMA user_version = 7");
     CHECK_EQ(ledger_open(&(struct ledger_options){ .store = address }, &ledger, &err), -EPROTO);
-    CHECK(strstr(err.text, "has schema 7, this program knows up to 2"));
+    CHECK(strstr(err.text, "has schema 7, this program knows up to 3"));
     err = (struct err){ 0 };
     CHECK_EQ(ledger_check(address, &report, &err), -EPROTO);
     world_drop();
 }
 
-TEST(an_older_schema_is_widened)
-{
-    const char *address = world_fresh("sqlite");
-    struct ledger_report report;
-    struct err err = { 0 };
+/* What the first schema lacked. */
+static const char to_first_schema[] =
+    "DROP TABLE reservation; DROP TABLE reservation_part; DROP TABLE machine_order;"
+    "ALTER TABLE attempt DROP COLUMN evictedFor; ALTER TABLE job DROP COLUMN degradedAt;"
+    " ALTER TABLE node DROP COLUMN identity;"
+    "ALTER TABLE node DROP COLUMN setLabels; PRAGMA user_version = 1";
 
-    CHECK_OK(try_open(address, &err), &err);
-    run_sql(path_of(address), "ALTER TABLE node DROP COLUMN identity;"
-                              "ALTER TABLE node DROP COLUMN setLabels;"
-                              "PRAGMA user_version = 1");
-    CHECK_OK(try_open(address, &err), &err);
-    run_sql(path_of(address), "SELECT identity, setLabels FROM node");
-    CHECK_OK(ledger_check(address, &report, &err), &err);
-    CHECK_EQ(report.n_findings, 0);
+TEST(an_older_schema_is_brought_forward_with_all_that_is_in_it)
+{
+    CLEANUP(freep) char *address = text_copy(world_fresh("sqlite"));
+    struct world w = { 0 };
+    struct err err = { 0 };
+    struct op *op;
+    uint64_t low, high;
+
+    world_open(&w, address);
+    world_lead(&w);
+    CHECK_EQ(world_register(&w, "n1", "{\"cpu\":1000}"), PROBLEM_NONE);
+    low = world_submit(&w, "{\"name\":\"a\",\"resources\":{\"cpu\":1}}");
+    CHECK_EQ(world_bind(&w, low, 0, "n1"), PROBLEM_NONE);
+    CHECK_EQ(world_ack(&w, low, 0, 1, "n1"), PROBLEM_NONE);
+    world_close(&w);
+    run_sql(path_of(address), to_first_schema);
+    world_open(&w, address);
+    world_lead(&w);
+    CHECK_TEXT(world_attempt_says(&w, low, 0, 1), "starting");
+    CHECK_OK(ledger_check_open(w.ledger, &err), &err);
+    high = world_submit(&w, "{\"name\":\"b\",\"resources\":{\"cpu\":1}}");
+    op = world_evict_op(&w, high, 0, 1, "n1");
+    world_add_victim(&w, op, low, 0, 1);
+    CHECK_EQ(world_run(&w, op), PROBLEM_NONE);
+    CHECK_OK(ledger_check_open(w.ledger, &err), &err);
+    world_close(&w);
     world_drop();
 }
 
@@ -225,6 +245,67 @@ TEST(a_full_disk_refuses_and_loses_nothing)
     CHECK(ledger_is_writable(w.ledger, why));
     CHECK_OK(ledger_check_open(w.ledger, &err), &err);
     world_close(&w);
+    world_drop();
+}
+
+/* Puts n events of 64 KiB in one transaction. */
+static void put_events(struct store *store, uint64_t first, size_t n)
+{
+    CLEANUP(str_fini) struct str body = { 0 };
+    struct err err = { 0 };
+    uint64_t revision;
+
+    str_add_char(&body, '"');
+    for (size_t i = 0; i < 64 * 1024 - 2; i++)
+        str_add_char(&body, 'x');
+    str_add_char(&body, '"');
+    CHECK_OK(store_begin(store, &revision, &err), &err);
+    for (size_t i = 0; i < n; i++) {
+        struct row_event *row = row_new(ROW_EVENT);
+        row->rev = first + i;
+        row_set(&row->type, "x");
+        row_set(&row->body, str_text(&body));
+        CHECK_OK(store_put(store, ROW_EVENT, row, &err), &err);
+        row_free(ROW_EVENT, row);
+    }
+    CHECK_OK(store_commit(store, &err), &err);
+}
+
+static int64_t log_size(const char *address)
+{
+    CLEANUP(freep) char *path = text_format("%s-wal", path_of(address));
+    struct stat st;
+
+    CHECK_EQ(stat(path, &st), 0);
+    return st.st_size;
+}
+
+TEST(the_log_begins_anew_when_nobody_reads_of_it)
+{
+    enum { EACH = 260, ROUNDS = 4 }; /* each of more pages than are gathered */
+    const int64_t one = (int64_t)EACH * 64 * 1024;
+    CLEANUP(freep) char *address = text_copy(world_fresh("sqlite"));
+    struct store *store, *reader;
+    struct err err = { 0 };
+    uint64_t revision;
+
+    CHECK_OK(store_open(address, &store, &err), &err);
+    CHECK_OK(store_open_reader(store, &reader, &err), &err);
+    for (uint64_t i = 0; i < ROUNDS; i++)
+        put_events(store, 1 + i * EACH, EACH);
+    CHECK(log_size(address) < 2 * one);
+    /* While somebody looks it cannot. */
+    CHECK_OK(store_begin(reader, &revision, &err), &err);
+    for (uint64_t i = 0; i < ROUNDS; i++)
+        put_events(store, 1 + (ROUNDS + i) * EACH, EACH);
+    CHECK(log_size(address) > 3 * one);
+    store_rollback(reader);
+    put_events(store, 1 + 2 * ROUNDS * EACH, EACH); /* moved: the next begins anew */
+    put_events(store, 1 + (2 * ROUNDS + 1) * EACH, 1);
+    CHECK_OK(store_begin(reader, &revision, &err), &err);
+    CHECK_EQ(revision, 1 + (2 * ROUNDS + 1) * EACH);
+    store_close(reader);
+    store_close(store);
     world_drop();
 }
 

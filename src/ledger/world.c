@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "base/test.h"
+#include "ledger/schema.h"
 
 static int64_t boot_us(void *arg)
 {
@@ -69,6 +70,8 @@ void world_close(struct world *world)
     world->reader = NULL;
     world->ledger = NULL;
 }
+
+static struct reader *look(struct world *world);
 
 /* ---- operations ---- */
 
@@ -210,6 +213,90 @@ enum problem_code world_bind(struct world *world, uint64_t job, uint32_t index, 
     return world_run(world, world_bind_op(world, job, index, 1, node));
 }
 
+static int keep_reservation(const void *row, void *arg)
+{
+    struct row_reservation **at = arg;
+
+    row_free(ROW_RESERVATION, *at);
+    *at = row_copy(ROW_RESERVATION, row);
+    return 0;
+}
+
+/* The last reservation of a job, or NULL. */
+static struct row_reservation *last_reservation(struct world *world, uint64_t job)
+{
+    struct reader *reader = look(world);
+    struct row_reservation *row = NULL;
+    struct err err = { 0 };
+
+    CHECK_OK(reader_reservations(reader, job, keep_reservation, &row, &err), &err);
+    reader_end(reader);
+    return row;
+}
+
+uint64_t world_reservation(struct world *world, uint64_t job)
+{
+    struct row_reservation *row = last_reservation(world, job);
+    uint64_t id = row ? row->id : 0;
+
+    row_free(ROW_RESERVATION, row);
+    return id;
+}
+
+struct op *world_evict_op(struct world *world, uint64_t job, uint32_t first, uint32_t n_tasks,
+                          const char *node)
+{
+    struct op *op = op_new(OP_EVICT, NULL, NULL);
+    struct row_reservation *reservation = last_reservation(world, job);
+    struct row_node *row = world_node(world, node);
+    struct row_job *job_row = world_job(world, job);
+
+    op->evict.job = job;
+    op->evict.version = job_row ? job_row->version : 0;
+    op->evict.replaces =
+        reservation && reservation->state == RESERVATION_OPEN ? reservation->id : 0;
+    op->evict.fence = world->fence;
+    op->evict.reason = text_copy("preempt");
+    op->evict.decision = text_copy("d-2");
+    op->evict.ttl_ms = 300000;
+    op->evict.rooms = NEW0_N(struct op_room, n_tasks + 1);
+    op->evict.n_rooms = n_tasks;
+    for (uint32_t i = 0; i < n_tasks; i++)
+        op->evict.rooms[i] = (struct op_room){ .index = first + i,
+                                               .node = text_copy(node),
+                                               .facts = row ? row->facts : 0 };
+    row_free(ROW_RESERVATION, reservation);
+    row_free(ROW_NODE, row);
+    row_free(ROW_JOB, job_row);
+    return op;
+}
+
+void world_add_victim(struct world *world, struct op *op, uint64_t job, uint32_t index,
+                      uint32_t number)
+{
+    struct op_evict *evict = &op->evict;
+    struct row_attempt *row = world_attempt(world, job, index, number);
+
+    evict->victims = mem_resize(evict->victims, evict->n_victims + 1, sizeof(*evict->victims));
+    evict->victims[evict->n_victims++] =
+        (struct op_victim){ .attempt = { job, 0, index, number }, .rev = row ? row->rev : 0 };
+    row_free(ROW_ATTEMPT, row);
+}
+
+enum problem_code world_release(struct world *world, uint64_t job, enum release why)
+{
+    struct op *op = op_new(OP_RELEASE, NULL, NULL);
+    struct row_reservation *row = last_reservation(world, job);
+
+    op->release.job = job;
+    op->release.reservation = row ? row->id : 0;
+    op->release.rev = row ? row->rev : 0;
+    op->release.why = why;
+    op->release.fence = world->fence;
+    row_free(ROW_RESERVATION, row);
+    return world_run(world, op);
+}
+
 static uint64_t generation(struct world *world, const char *node)
 {
     struct row_node *row = world_node(world, node);
@@ -279,7 +366,30 @@ enum problem_code world_stop_attempt(struct world *world, uint64_t job, uint32_t
     op->stop.attempt = (struct attempt_key){ job, 0, index, number };
     op->stop.cause = cause;
     op->stop.grace_ms = -1;
+    op->stop.reason = cause == CAUSE_EVICTED ? text_copy("shuffle") : NULL;
     return world_run(world, op);
+}
+
+static int say_reservation(const void *data, void *arg)
+{
+    const struct row_reservation *row = data;
+    struct str *out = arg;
+
+    if (out->len)
+        str_add(out, "; ");
+    str_add(out, reservation_state_words[row->state]);
+    if (row->why)
+        str_addf(out, " %s", release_words[row->why]);
+    return 0;
+}
+
+static int say_part(const void *data, void *arg)
+{
+    const struct row_part *row = data;
+
+    if (row->state == RESERVATION_OPEN)
+        str_addf(arg, " %s%s", row->node, *row->waits ? "*" : "");
+    return 0;
 }
 
 static int note_beat(const void *row, void *arg)
@@ -293,8 +403,6 @@ static int note_beat(const void *row, void *arg)
     }
     return 0;
 }
-
-static struct reader *look(struct world *world);
 
 enum problem_code world_node_state(struct world *world, const char *node, enum node_state state)
 {
@@ -389,5 +497,19 @@ const char *world_attempt_says(struct world *world, uint64_t job, uint32_t index
     if (row->then)
         snprintf(text + strlen(text), sizeof(text) - strlen(text), " %s", then_words[row->then]);
     row_free(ROW_ATTEMPT, row);
+    return text;
+}
+
+const char *world_held_says(struct world *world, uint64_t job)
+{
+    static char text[400];
+    CLEANUP(str_fini) struct str out = { 0 };
+    struct reader *reader = look(world);
+    struct err err = { 0 };
+
+    CHECK_OK(reader_reservations(reader, job, say_reservation, &out, &err), &err);
+    CHECK_OK(reader_parts(reader, job, say_part, &out, &err), &err);
+    reader_end(reader);
+    snprintf(text, sizeof(text), "%s", str_text(&out));
     return text;
 }

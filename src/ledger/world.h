@@ -43,6 +43,12 @@ enum problem_code world_register(struct world *world, const char *node, const ch
 struct op *world_bind_op(struct world *world, uint64_t job, uint32_t first, uint32_t n_tasks,
                          const char *node);
 enum problem_code world_bind(struct world *world, uint64_t job, uint32_t index, const char *node);
+/** Room for n_tasks tasks of group 0 from index first on, on a node, for a job; without victims. */
+struct op *world_evict_op(struct world *world, uint64_t job, uint32_t first, uint32_t n_tasks,
+                          const char *node);
+/** Adds a victim, as it stands, to an eviction. */
+void world_add_victim(struct world *world, struct op *op, uint64_t job, uint32_t index,
+                      uint32_t number);
 enum problem_code world_ack(struct world *world, uint64_t job, uint32_t index, uint32_t number,
                             const char *node);
 enum problem_code world_running(struct world *world, uint64_t job, uint32_t index, uint32_t number,
@@ -62,6 +68,13 @@ struct row_job *world_job(struct world *world, uint64_t id);
 struct row_node *world_node(struct world *world, const char *name);
 struct row_attempt *world_attempt(struct world *world, uint64_t job, uint32_t index,
                                   uint32_t number);
+/** What was and is held for a job: "ended MOVED; open n1 n2*", with the nodes of open parts, * where
+ * one waits or waited for somebody's end. */
+const char *world_held_says(struct world *world, uint64_t job);
+/** The id of the last reservation of a job; 0 none. */
+uint64_t world_reservation(struct world *world, uint64_t job);
+/** Lets go what is held for a job, as it stands. */
+enum problem_code world_release(struct world *world, uint64_t job, enum release why);
 enum job_state world_job_state(struct world *world, uint64_t id);
 /** "pending", ... of an attempt's state and cause: "ended NODE_LOST again". */
 const char *world_attempt_says(struct world *world, uint64_t job, uint32_t index, uint32_t number);

@@ -7,21 +7,44 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-int control_open(struct control *control, int parent)
+void control_open(struct control *control, int parent)
+{
+    memset(control, 0, sizeof(*control));
+    control->listener = -1;
+    control->parent = parent;
+    control->fds[control->n++] = parent;
+}
+
+int control_listen(struct control *control)
 {
     struct sockaddr_un address = { .sun_family = AF_UNIX, .sun_path = "sock" };
+    int fd, r;
 
-    memset(control, 0, sizeof(*control));
-    if (parent >= 0)
-        control->fds[control->n++] = parent;
-    control->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (control->listener < 0)
+    if (control->listener >= 0)
+        return 0;
+    fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
         return -errno;
-    /* A second monitor in one folder would start the container twice: it fails here, by EADDRINUSE. */
-    if (bind(control->listener, (struct sockaddr *)&address, sizeof(address)) < 0 ||
-        listen(control->listener, CONTROL_MAX) < 0)
-        return -errno;
+    if (bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 || listen(fd, CONTROL_MAX) < 0) {
+        r = -errno;
+        close(fd);
+        return r;
+    }
+    control->listener = fd;
     return 0;
+}
+
+void control_close(struct control *control)
+{
+    for (size_t i = 0; i < control->n; i++) {
+        if (control->fds[i] >= 0 && control->fds[i] != control->parent)
+            close(control->fds[i]);
+    }
+    if (control->listener >= 0) {
+        unlink("sock");
+        close(control->listener);
+    }
+    control_open(control, control->parent);
 }
 
 size_t control_poll(const struct control *control, struct pollfd *out)
@@ -52,6 +75,8 @@ void control_accept(struct control *control)
 
 static void drop(struct control *control, size_t i)
 {
+    if (control->fds[i] == control->parent)
+        control->parent = -1;
     close(control->fds[i]);
     control->fds[i] = -1;
 }

@@ -1,8 +1,12 @@
 /*
  * Control: those who talk to the monitor: the agent that spawned it, and whoever opens `sock`.
  *
- * One message is one packet of text. In: "term", "kill", "stop" (TERM, and KILL when the grace is
- * over), "status". Out: "started KEY=VALUE ...", "ended" and the exit record, "status ...", "error ...".
+ * One message is one packet of text. In: "run FOLDER" (from the agent, between containers), "term",
+ * "kill", "stop" (TERM, and KILL when the grace is over), "status". Out: "started KEY=VALUE ...",
+ * "ended" or "unsaved" and the exit record, "status ...", "error ...".
+ *
+ * The socket is made when it is needed: when the agent has gone, or by SIGUSR1. A container that lives and
+ * dies under one agent needs none.
  */
 #ifndef MONITOR_CONTROL_H
 #define MONITOR_CONTROL_H
@@ -16,14 +20,19 @@ enum { CONTROL_MAX = 8, CONTROL_MESSAGE_BYTES = 2048 };
 enum command { COMMAND_NONE, COMMAND_TERM, COMMAND_KILL, COMMAND_STOP, COMMAND_STATUS };
 
 struct control {
+    int parent;   /* the agent that spawned this monitor; -1: it has gone */
     int listener; /* -1: none */
     int fds[CONTROL_MAX];
     size_t n;
     bool is_new[CONTROL_MAX]; /* has not been told the state yet */
 };
 
-/** Listens at `sock`; parent, if >= 0, is the first connection. Returns 0 or a negative errno. */
-int control_open(struct control *control, int parent);
+/** Begins with the one connection to the agent. */
+void control_open(struct control *control, int parent);
+/** Listens at `sock` from now on. Returns 0, also if it does already; a negative errno. */
+int control_listen(struct control *control);
+/** Lets all go but the agent, and the socket. */
+void control_close(struct control *control);
 /** Adds what is to be polled. Returns how many. */
 size_t control_poll(const struct control *control, struct pollfd *out);
 /** Takes in a new connection, if one waits. */

@@ -10,34 +10,49 @@
 
 enum { MOST_BYTES = 4 << 20 };
 
-static int read_all(char **out, size_t *out_n)
+/* The last record, written by the monitor. runtime/note.c knows it too. */
+#define LAUNCH_BEGUN "begun=1"
+
+/* A lock of the process: it goes when the process does, and by F_GETLK others see whose it is. */
+static int open_and_lock(void)
 {
-    int fd = open("launch", O_RDONLY | O_CLOEXEC);
-    struct stat st;
-    char *buf;
-    ssize_t n;
+    struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+    int fd = open("launch", O_RDWR | O_APPEND | O_CLOEXEC);
 
     if (fd < 0)
         return -errno;
-    if (fstat(fd, &st) < 0 || st.st_size > MOST_BYTES) {
+    if (fcntl(fd, F_SETLK, &lock) < 0) {
         close(fd);
+        return -EBUSY;
+    }
+    return fd;
+}
+
+static int read_all(struct launch *out, size_t *out_n)
+{
+    struct stat st;
+    ssize_t n;
+
+    if (fstat(out->fd, &st) < 0 || st.st_size > MOST_BYTES)
         return -E2BIG;
-    }
-    buf = malloc((size_t)st.st_size + 1);
-    if (!buf) {
-        close(fd);
+    out->buf = malloc((size_t)st.st_size + 1);
+    if (!out->buf)
         return -ENOMEM;
-    }
-    n = read(fd, buf, (size_t)st.st_size);
-    close(fd);
-    if (n != st.st_size || n == 0 || buf[n - 1]) {
-        free(buf);
+    n = read(out->fd, out->buf, (size_t)st.st_size);
+    if (n != st.st_size || n == 0 || out->buf[n - 1])
         return -EBADMSG;
-    }
-    buf[n] = '\0';
-    *out = buf;
+    out->buf[n] = '\0';
     *out_n = (size_t)n;
     return 0;
+}
+
+static int mark_begun(const struct launch *launch, size_t n)
+{
+    const size_t mark_n = sizeof(LAUNCH_BEGUN);
+
+    if (n >= mark_n && !memcmp(launch->buf + n - mark_n, LAUNCH_BEGUN, mark_n))
+        return -EBUSY;
+    return write(launch->fd, LAUNCH_BEGUN, mark_n) == (ssize_t)mark_n ? 0 : -ENOSPC;
 }
 
 /* How many records begin with this key, for the size of a list. */
@@ -127,18 +142,34 @@ static int read_records(struct launch *out, const char *buf, size_t n)
     return out->id && out->args[0] ? 0 : -EBADMSG;
 }
 
-int launch_read(struct launch *out)
+int launch_take(struct launch *out)
 {
-    char *buf = NULL;
     size_t n = 0;
-    int r = read_all(&buf, &n);
+    int r;
 
+    memset(out, 0, sizeof(*out));
+    out->fd = open_and_lock();
+    if (out->fd < 0)
+        return out->fd;
+    r = read_all(out, &n);
+    if (r == 0)
+        r = mark_begun(out, n);
     if (r < 0)
         return r;
-    memset(out, 0, sizeof(*out));
-    out->args = calloc(count(buf, n, "arg") + 1, sizeof(*out->args));
-    out->env = calloc(count(buf, n, "env") + 1, sizeof(*out->env));
+    out->args = calloc(count(out->buf, n, "arg") + 1, sizeof(*out->args));
+    out->env = calloc(count(out->buf, n, "env") + 1, sizeof(*out->env));
     if (!out->args || !out->env)
         return -ENOMEM;
-    return read_records(out, buf, n);
+    return read_records(out, out->buf, n);
+}
+
+void launch_fini(struct launch *launch)
+{
+    if (launch->fd >= 0)
+        close(launch->fd);
+    free(launch->buf);
+    free(launch->args);
+    free(launch->env);
+    memset(launch, 0, sizeof(*launch));
+    launch->fd = -1;
 }

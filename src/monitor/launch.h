@@ -11,8 +11,9 @@
 
 enum { LAUNCH_MAX_GROUPS = 16 };
 
-/* Texts point into one buffer that is never freed: the process ends with the container. */
 struct launch {
+    int fd;    /* of the file, locked while this monitor has the container */
+    char *buf; /* texts point into it */
     const char *id;
     const char *program; /* of crun or runc; NULL: the command itself is started here */
     const char **args;   /* NULL-ended: the command, or the runtime's whole command line */
@@ -41,7 +42,15 @@ struct launch {
     int64_t log_lines_per_hour, log_file_bytes, log_keep_bytes;
 };
 
-/** Reads the file `launch` of the current folder. Returns 0 or a negative errno. */
-int launch_read(struct launch *out);
+/**
+ * Takes the current folder's container: locks the file `launch`, marks it as begun, reads it. The lock says
+ * that a monitor lives, and the mark that one did: so nothing is ever started twice.
+ *
+ * Returns  0; -EBUSY: another monitor has it, or had it; another negative errno: it cannot be started.
+ *          launch_fini it in each case
+ */
+int launch_take(struct launch *out);
+/** Gives the container up. */
+void launch_fini(struct launch *launch);
 
 #endif

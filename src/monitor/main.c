@@ -1,12 +1,16 @@
 /*
- * berth-monitor: looks after one container, from its start to its exit record.
+ * berth-monitor: looks after one container at a time, from its start to its exit record.
  *
- *     berth-monitor ID       in the attempt's folder; descriptor 9: a connection to the agent, or closed
+ *     berth-monitor ROOM     descriptor 9: a connection to the agent; ROOM: a text in whose place the
+ *                            container's id is shown
  *
  * It starts the container once, logs what it writes, ends it on command, when the node's lease has passed
  * or when its main process has gone and left others behind, and writes down how it ended. It never
  * talks to a server, knows no job, and survives the agent. Nothing of the container is alive when the
  * exit record is there.
+ *
+ * After that, if its agent is there, it waits to be given another: to start a program costs more than all
+ * that a monitor does for a short container. Without the agent it exits.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,6 +23,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -32,9 +37,10 @@
 #include "monitor/when.h"
 
 enum {
-    /* Above the listener's: descriptors close from the lowest, so who sees this end closed finds nobody
-     * listening any more. */
+    /* Above that of `launch`: descriptors close from the lowest, so who sees this end closed finds the
+     * container's lock free. */
     PARENT_FD = 9,
+    FOLDER_BYTES = 4096,
     LEASE_LOOK_MS = 5000, /* at least so often: the lease may have become shorter */
     KILL_AGAIN_MS = 200,  /* until all are gone */
 };
@@ -68,9 +74,20 @@ struct monitor {
     bool is_killed;              /* KILL was sent from here */
     bool is_termed_by_lease;
     struct record record;
+    /* what stays from one container to the next */
+    char *title; /* of this process, as others see it; title_room bytes */
+    size_t title_room;
+    char *lease_path; /* of the mapping that lease may point to */
+    const struct lease *lease_at;
 };
 
-static volatile sig_atomic_t has_child_news;
+static volatile sig_atomic_t has_child_news, must_listen;
+
+static void on_listen(int signal)
+{
+    (void)signal;
+    must_listen = 1;
+}
 
 static void on_child(int signal)
 {
@@ -459,6 +476,9 @@ static void step(struct monitor *m, const sigset_t *waiting)
     int n;
 
     arm_timer(m);
+    /* What fails here is tried again with the next look at the lease. */
+    if ((must_listen || m->control.parent < 0) && control_listen(&m->control) == 0)
+        must_listen = 0;
     for (int i = 0; i < STREAM_COUNT; i++)
         polled[i] = (struct pollfd){ .fd = takes_output ? m->pipes[i] : -1, .events = POLLIN };
     polled[STREAM_COUNT] = (struct pollfd){ .fd = m->timer, .events = POLLIN };
@@ -488,88 +508,177 @@ static void drain(struct monitor *m)
     }
 }
 
-static void finish(struct monitor *m)
+/* A full disk: the record is told to whoever listens, and written as soon as it can be. */
+static void save_record(struct monitor *m, const char *text, size_t n)
+{
+    char unsaved[CONTROL_MESSAGE_BYTES];
+    int r;
+
+    while ((r = record_save(text, n)) == -ENOSPC || r == -EDQUOT) {
+        int told = snprintf(unsaved, sizeof(unsaved), "unsaved\n%s", text);
+        control_tell_all(&m->control, unsaved, (size_t)told);
+        poll(NULL, 0, 1000);
+    }
+}
+
+static void finish(struct monitor *m, bool has_folder)
 {
     char text[CONTROL_MESSAGE_BYTES] = "ended\n";
-    size_t n;
-    int r;
+    size_t head = strlen(text), n;
 
     if (!m->record.ended_boot_ms)
         set_ended(m);
     if (m->record.has_started)
         drain(m);
-    n = strlen(text);
-    n += record_format(&m->record, text + n);
-    /* A full disk: the record is told to whoever listens, and written as soon as it can be. */
-    while ((r = record_save(text + strlen("ended\n"), n - strlen("ended\n"))) == -ENOSPC ||
-           r == -EDQUOT) {
-        control_tell_all(&m->control, text, n);
-        poll(NULL, 0, 1000);
-    }
-    control_tell_all(&m->control, text, n);
-    unlink("sock");
+    n = record_format(&m->record, text + head);
+    if (has_folder)
+        save_record(m, text + head, n);
+    launch_fini(&m->launch);
+    control_tell_all(&m->control, text, head + n);
+    control_close(&m->control);
 }
 
-static const struct lease *map_lease(const struct launch *launch)
+static const struct lease *map_lease(struct monitor *m)
 {
-    int fd = launch->lease && !launch->is_kept ? open(launch->lease, O_RDONLY | O_CLOEXEC) : -1;
+    const char *path = m->launch.lease;
+    int fd;
     void *at;
 
+    if (!path || m->launch.is_kept)
+        return NULL;
+    if (m->lease_path && !strcmp(m->lease_path, path))
+        return m->lease_at;
+    fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return NULL;
     at = mmap(NULL, sizeof(struct lease), PROT_READ, MAP_SHARED, fd, 0);
     close(fd);
-    return at == MAP_FAILED ? NULL : at;
+    if (at == MAP_FAILED)
+        return NULL;
+    if (m->lease_path)
+        munmap((void *)m->lease_at, sizeof(struct lease));
+    free(m->lease_path);
+    m->lease_path = strdup(path);
+    m->lease_at = at;
+    return at;
 }
 
 static void set_signals(sigset_t *waiting)
 {
     struct sigaction child = { .sa_handler = on_child, .sa_flags = SA_NOCLDSTOP };
+    struct sigaction listening = { .sa_handler = on_listen };
     sigset_t blocked;
 
     /* Those that a shutdown or a terminal sends to all: the monitor stays until its container has gone. */
     sigemptyset(&blocked);
     sigaddset(&blocked, SIGCHLD);
+    sigaddset(&blocked, SIGUSR1);
     sigaddset(&blocked, SIGTERM);
     sigaddset(&blocked, SIGINT);
     sigaddset(&blocked, SIGHUP);
     sigprocmask(SIG_SETMASK, &blocked, NULL);
     *waiting = blocked;
     sigdelset(waiting, SIGCHLD);
+    sigdelset(waiting, SIGUSR1);
     sigaction(SIGCHLD, &child, NULL);
+    sigaction(SIGUSR1, &listening, NULL);
+}
+
+/* ---- from container to container ---- */
+
+static void set_title(struct monitor *m, const char *text)
+{
+    memset(m->title, 0, m->title_room);
+    memcpy(m->title, text, strnlen(text, m->title_room - 1));
+}
+
+/* Waits for the next container; what comes late for the one before is not heard. False: no agent. */
+static bool wait_for_run(char folder[FOLDER_BYTES])
+{
+    static const char word[] = "run ";
+    char text[FOLDER_BYTES + sizeof(word)];
+    ssize_t n;
+
+    while ((n = recv(PARENT_FD, text, sizeof(text) - 1, 0)) > 0) {
+        text[n] = '\0';
+        if (!strncmp(text, word, strlen(word))) {
+            memcpy(folder, text + strlen(word), (size_t)n - strlen(word) + 1);
+            return true;
+        }
+    }
+    return false;
+}
+
+static void reset(struct monitor *m)
+{
+    struct monitor next = { .control = m->control,
+                            .pipes = { -1, -1 },
+                            .timer = m->timer,
+                            .armed_ms = m->armed_ms,
+                            .began_ns = when_ns(CLOCK_BOOTTIME),
+                            .title = m->title,
+                            .title_room = m->title_room,
+                            .lease_path = m->lease_path,
+                            .lease_at = m->lease_at,
+                            .launch = { .fd = -1 } };
+
+    for (int i = 0; i < STREAM_COUNT; i++) {
+        if (m->pipes[i] >= 0)
+            close(m->pipes[i]);
+    }
+    output_end();
+    must_listen = 0;
+    *m = next;
+}
+
+/* Returns false if the folder's container is another monitor's. */
+static bool run(struct monitor *m, const char *folder, const sigset_t *waiting)
+{
+    bool has_folder = chdir(folder) == 0;
+    int r = has_folder ? launch_take(&m->launch) : -errno;
+
+    if (r == -EBUSY)
+        return false;
+    has_child_news = 1; /* a start that failed has none left */
+    if (r < 0) {
+        record_fail(&m->record, "RUNTIME_FAILED", "%s: %s", has_folder ? "launch" : folder,
+                    strerror(-r));
+        m->state = STATE_OVER;
+    } else {
+        set_title(m, m->launch.id);
+        m->lease = map_lease(m);
+        start(m);
+    }
+    while (m->state != STATE_OVER)
+        step(m, waiting);
+    finish(m, has_folder);
+    return true;
 }
 
 int main(int argc, char **argv)
 {
     static struct monitor m = { .pipes = { -1, -1 } };
+    static char folder[FOLDER_BYTES];
     sigset_t waiting;
-    int r;
 
-    (void)argc;
-    (void)argv;
-    m.began_ns = when_ns(CLOCK_BOOTTIME);
+    if (argc != 2 || fcntl(PARENT_FD, F_SETFD, FD_CLOEXEC) < 0)
+        return 1;
+    m.title = argv[1];
+    m.title_room = strlen(argv[1]) + 1;
     set_signals(&waiting);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    if (fcntl(PARENT_FD, F_SETFD, FD_CLOEXEC) < 0)
-        r = control_open(&m.control, -1);
-    else
-        r = control_open(&m.control, PARENT_FD);
     m.timer = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
-    if (r == -EADDRINUSE)
-        return 2; /* another monitor has this container: its record is not to be touched */
-    if (r < 0)
-        record_fail(&m.record, "RUNTIME_FAILED", "sock: %s", strerror(-r));
-    else if ((r = launch_read(&m.launch)) < 0)
-        record_fail(&m.record, "RUNTIME_FAILED", "launch: %s", strerror(-r));
-    else {
-        m.lease = map_lease(&m.launch);
-        start(&m);
+    control_open(&m.control, PARENT_FD);
+    while (m.control.parent >= 0) {
+        set_title(&m, "idle");
+        if (!wait_for_run(folder))
+            break;
+        reset(&m);
+        if (!run(&m, folder, &waiting))
+            return 2;
+        /* It holds no folder. */
+        if (chdir("/") < 0)
+            return 1;
     }
-    has_child_news = 1; /* a start that failed has none left */
-    if (r < 0)
-        m.state = STATE_OVER;
-    while (m.state != STATE_OVER)
-        step(&m, &waiting);
-    finish(&m);
     return 0;
 }

@@ -201,3 +201,12 @@ int output_take(const struct launch *launch, enum stream stream, int fd)
         flush(launch);
     return 1;
 }
+
+void output_end(void)
+{
+    if (log_state.fd >= 0)
+        close(log_state.fd);
+    memset(&log_state, 0, sizeof(log_state));
+    log_state.fd = -1;
+    out_n = 0;
+}

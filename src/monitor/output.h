@@ -18,5 +18,7 @@ enum stream { STREAM_OUT, STREAM_ERR, STREAM_COUNT };
  * Returns  1 something was read; 0 nothing is there now; -1 the pipe has ended
  */
 int output_take(const struct launch *launch, enum stream stream, int fd);
+/** Closes the log; the next container's is another. */
+void output_end(void);
 
 #endif

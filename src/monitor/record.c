@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 size_t record_format(const struct record *r, char out[RECORD_MAX_BYTES])
@@ -24,14 +25,18 @@ size_t record_format(const struct record *r, char out[RECORD_MAX_BYTES])
 
 int record_save(const char *text, size_t n)
 {
-    int fd = open("exit.new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640);
-    ssize_t written;
+    int fd = open("exit.new", O_WRONLY | O_CREAT | O_CLOEXEC, 0640);
+    struct stat st;
+    bool is_written;
 
     if (fd < 0)
         return -errno;
-    written = write(fd, text, n);
+    /* One of an earlier container may be there. It is not emptied first: what was empty, ext4 would write
+     * out to the disk at once when it is closed. */
+    is_written = write(fd, text, n) == (ssize_t)n && fstat(fd, &st) == 0 &&
+                 (st.st_size == (off_t)n || ftruncate(fd, (off_t)n) == 0);
     close(fd);
-    if (written != (ssize_t)n)
+    if (!is_written)
         return -ENOSPC;
     /* Not synced: after a power failure the boot id tells that the container is gone. */
     return rename("exit.new", "exit") < 0 ? -errno : 0;

@@ -290,6 +290,110 @@ TEST(container_of_a_killed_monitor_is_cleaned)
     rig_each(kill_monitor);
 }
 
+/* A monitor's next container knows nothing of the one before. */
+static void serve_another(struct rig *rig, enum runtime_kind kind)
+{
+    struct attempt first, second;
+    CLEANUP(freep) char *out = NULL;
+    CLEANUP(freep) char *cmdline = NULL;
+    CLEANUP(str_fini) struct str title = { 0 };
+    struct err err = { 0 };
+    pid_t monitor;
+
+    rig_attempt(rig, &first, kind, COMMAND("sh", "-c", "printf part; sleep 1000"));
+    rig_start(rig, &first);
+    rig_started(&first);
+    rig_wait_output(&first, OUT, "part");
+    monitor = find_monitor(&first); /* which makes it listen */
+    CHECK_OK(watch_stop(first.watch, STOP_KILL, &err), &err);
+    rig_ended(&first);
+    rig_clean(rig, &first);
+
+    rig_attempt(rig, &second, kind, COMMAND("sh", "-c", "echo whole; sleep 1000"));
+    rig_start(rig, &second);
+    rig_started(&second);
+    rig_wait_output(&second, OUT, "whole");
+    CHECK_EQ(find_monitor(&second), monitor);
+    cmdline = text_format("/proc/%d/cmdline", (int)monitor);
+    CHECK_OK(file_read(AT_FDCWD, cmdline, 4096, &title, &err), &err);
+    CHECK_TEXT(str_text(&title) + strlen("berth-monitor") + 1, second.id);
+    CHECK_EQ(kill(second.started.pid, SIGKILL), 0);
+    rig_ended(&second);
+    CHECK(second.ended.exit.has_started);
+    CHECK(!second.ended.exit.is_lease_over);
+    out = rig_output(&second, OUT, NULL);
+    CHECK_TEXT(out, "whole\n");
+    rig_clean(rig, &second);
+}
+
+TEST(container_has_a_monitor_that_served_before)
+{
+    rig_each(serve_another);
+}
+
+/* One that was killed while it had nothing to do is not noticed. */
+static void lose_idle(struct rig *rig, enum runtime_kind kind)
+{
+    struct attempt a;
+    struct err err = { 0 };
+
+    for (int i = 0; i < 2; i++) {
+        pid_t monitor;
+        rig_attempt(rig, &a, kind, COMMAND("sleep", "1000"));
+        rig_start(rig, &a);
+        rig_started(&a);
+        monitor = find_monitor(&a);
+        CHECK_OK(watch_stop(a.watch, STOP_KILL, &err), &err);
+        rig_ended(&a);
+        rig_clean(rig, &a);
+        CHECK_EQ(kill(monitor, SIGKILL), 0);
+        rig_wait_gone(monitor);
+    }
+}
+
+TEST(container_starts_though_an_idle_monitor_died)
+{
+    rig_each(lose_idle);
+}
+
+/* Whoever gives a container away twice does not have it started twice. */
+static void start_twice(struct rig *rig, enum runtime_kind kind)
+{
+    struct attempt a;
+    struct watch *again = NULL;
+    struct watch_event event;
+    struct err err = { 0 };
+
+    rig_attempt(rig, &a, kind, COMMAND("sh", "-c", "echo once; sleep 1000"));
+    rig_start(rig, &a);
+    rig_started(&a);
+    for (int i = 0; i < 2; i++) { /* while it runs, and when it has ended */
+        struct watch *first = a.watch;
+        CHECK_OK(runtime_start(rig->runtime, &a.container, &again, &err), &err);
+        a.watch = again;
+        rig_event(&a, &event);
+        CHECK_EQ(event.kind, i == 0 ? WATCH_LOST : WATCH_ENDED);
+        watch_free(TAKE(again));
+        a.watch = first;
+        if (i == 1)
+            break;
+        rig_wait_output(&a, OUT, "once");
+        CHECK_OK(watch_stop(a.watch, STOP_KILL, &err), &err);
+        rig_event(&a, &a.ended);
+        CHECK_EQ(a.ended.kind, WATCH_ENDED);
+    }
+    {
+        CLEANUP(freep) char *out = rig_output(&a, OUT, NULL);
+        CHECK_TEXT(out, "once\n");
+    }
+    rig_clean(rig, &a);
+}
+
+TEST(container_is_started_once)
+{
+    rig_each(start_twice);
+}
+
 static void adopt(struct rig *rig, enum runtime_kind kind)
 {
     struct attempt a;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -17,13 +18,6 @@
 enum { MONITOR_WITHIN_MS = 10000 /* to end its container after KILL */ };
 
 /* ---- what became of it ---- */
-
-static bool is_here(const char *folder, const char *name)
-{
-    CLEANUP(freep) char *path = text_format("%s/%s", folder, name);
-
-    return access(path, F_OK) == 0;
-}
 
 static int read_exit(const char *folder, struct inspection *out, struct err *err)
 {
@@ -38,10 +32,9 @@ static int read_exit(const char *folder, struct inspection *out, struct err *err
 static int inspect_alive(struct runtime *rt, const char *folder, const struct note *note,
                          struct inspection *out, struct err *err)
 {
-    int fd = sock_connect(folder), r;
+    int r;
 
-    if (fd >= 0) {
-        close(fd);
+    if (note->monitor) {
         out->state = FOLDER_RUNNING;
         return 0;
     }
@@ -51,7 +44,7 @@ static int inspect_alive(struct runtime *rt, const char *folder, const struct no
     if (group_is_alive(rt, note->id))
         out->state = FOLDER_ORPHANED;
     else
-        out->state = is_here(folder, "sock") ? FOLDER_GONE : FOLDER_FRESH;
+        out->state = note->is_begun ? FOLDER_GONE : FOLDER_FRESH;
     return 0;
 }
 
@@ -98,33 +91,44 @@ static bool wait_for_end(int fd, int64_t until_ms)
     }
 }
 
-/* The monitor ends its container and then itself; one that does not is ended. */
-static int end_monitor(const char *folder, struct err *err)
+/* Takes the container away from monitors: while it is locked here, none can begin. */
+static bool lock(int launch)
 {
-    CLEANUP(closep) int fd = sock_connect(folder);
+    struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+    return fcntl(launch, F_OFD_SETLK, &lock) == 0;
+}
+
+/* The monitor ends its container and then lets go of it; one that does not is ended. */
+static int end_monitor(const char *folder, int launch, struct err *err)
+{
+    CLEANUP(closep) int fd = -1;
     struct ucred peer;
     socklen_t size = sizeof(peer);
 
-    if (fd < 0)
+    if (lock(launch))
         return 0;
+    fd = monitor_connect(folder);
+    if (fd < 0)
+        return lock(launch) ? 0 : err_sys(err, fd, "connect to the monitor of %s", folder);
     if (send(fd, "kill", 4, MSG_NOSIGNAL) < 0 ||
         wait_for_end(fd, clock_boot_ms(&clock_system) + MONITOR_WITHIN_MS))
-        return 0;
+        return lock(launch) ? 0 : err_set(err, -EBUSY, "%s has another monitor", folder);
     /* The peer of a connection is who listened: the monitor, and no other that came to its number. */
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 || peer.pid <= 1)
         return err_sys(err, -errno, "find the monitor of %s", folder);
     kill(peer.pid, SIGKILL);
-    if (!wait_for_end(fd, clock_boot_ms(&clock_system) + MONITOR_WITHIN_MS))
+    if (!wait_for_end(fd, clock_boot_ms(&clock_system) + MONITOR_WITHIN_MS) || !lock(launch))
         return err_set(err, -EBUSY, "the monitor of %s (%d) does not end", folder, (int)peer.pid);
     return 0;
 }
 
-static int remove_made(const char *folder, struct err *err)
+static int remove_made(const char *folder, bool is_process, struct err *err)
 {
-    /* launch last: while it is there, all can be found again. */
-    static const char *const names[] = { "bundle", "upper", "work", "exit.new", "sock", "launch" };
+    static const char *const names[] = { "exit.new", "sock", "bundle", "upper", "work" };
+    size_t n = is_process ? 2 : COUNT_OF(names); /* a process has no more */
 
-    for (size_t i = 0; i < COUNT_OF(names); i++) {
+    for (size_t i = 0; i < n; i++) {
         CLEANUP(freep) char *path = text_format("%s/%s", folder, names[i]);
         int r = unlink(path) == 0 || errno == ENOENT ? 0 : file_remove_tree(AT_FDCWD, path, err);
         if (r < 0)
@@ -133,25 +137,46 @@ static int remove_made(const char *folder, struct err *err)
     return 0;
 }
 
+/* What `launch` holds when all is cleaned up; secrets may have been in it. It is not removed, for to make a
+ * file costs much more than to write it, most on an ext4 without a journal. */
+static const char nothing[1];
+
 int runtime_clean(struct runtime *rt, const char *folder, struct err *err)
 {
-    struct note note;
-    int has_note = note_read(folder, &note, err), r = 0;
+    CLEANUP(freep) char *path = text_format("%s/launch", folder);
+    CLEANUP(closep) int launch = open(path, O_RDWR | O_CLOEXEC);
+    struct note note = { .runtime = RUNTIME_KIND_COUNT };
+    int r = 0;
 
-    if (has_note < 0 && has_note != -ENOENT)
-        return has_note;
-    if (has_note == 0 && text_eq(note.boot_id, rt->machine.boot_id)) {
-        r = end_monitor(folder, err);
+    if (launch < 0 && errno != ENOENT)
+        return err_sys(err, -errno, "open %s", path);
+    if (launch >= 0)
+        r = note_read_from(launch, &note, err);
+    if (r < 0 && r != -ENOENT)
+        return r;
+    if (launch >= 0 && r == 0 && text_eq(note.boot_id, rt->machine.boot_id)) {
+        r = end_monitor(folder, launch, err);
         if (r == 0)
-            r = group_end(rt, note.id, err);
+            r = group_end(rt, note.id, note.runtime, err);
+        if (r < 0)
+            return r;
     }
-    return r < 0 ? r : remove_made(folder, err);
+    r = remove_made(folder, note.runtime == RUNTIME_PROCESS, err);
+    /* Last: while it says anything, all can be found again. */
+    if (r == 0 && launch >= 0) {
+        r = file_overwrite(launch, nothing, sizeof(nothing));
+        r = r < 0 ? err_sys(err, r, "clear %s", path) : 0;
+    }
+    return r;
 }
 
 int runtime_forget(struct runtime *rt, const char *folder, struct err *err)
 {
+    CLEANUP(freep) char *path = text_format("%s/launch", folder);
+    struct stat st;
+
     (void)rt;
-    if (is_here(folder, "launch"))
+    if (stat(path, &st) == 0 && st.st_size > (off_t)sizeof(nothing))
         return err_set(err, -EBUSY, "%s was not cleaned", folder);
     return file_remove_tree(AT_FDCWD, folder, err);
 }

@@ -338,13 +338,23 @@ static int remove_tree(const char *dir, int64_t until_ms, struct err *err)
     return r;
 }
 
-int group_end(const struct runtime *rt, const char *id, struct err *err)
+/* Whether a container of this kind may have a group there. */
+static bool may_have(const struct runtime *rt, enum runtime_kind kind, enum controller controller)
+{
+    return kind != RUNTIME_PROCESS || controller == tracking(rt) ||
+           controller == counting_cpu(rt) || controller == CONTROLLER_MEMORY ||
+           controller == CONTROLLER_CPU || controller == CONTROLLER_PIDS;
+}
+
+int group_end(const struct runtime *rt, const char *id, enum runtime_kind kind, struct err *err)
 {
     int64_t until_ms = clock_boot_ms(&clock_system) + EMPTY_WITHIN_MS;
 
     /* From the last: the v2 hierarchy first, which can end all at once. */
     for (int i = CONTROLLER_COUNT - 1; i >= 0; i--) {
-        CLEANUP(freep) char *path = group_path(rt, (enum controller)i, id);
+        CLEANUP(freep)
+        char *path =
+            may_have(rt, kind, (enum controller)i) ? group_path(rt, (enum controller)i, id) : NULL;
         int r = path ? remove_tree(path, until_ms, err) : 0;
         if (r < 0)
             return r;

@@ -75,7 +75,7 @@ static int check_prefix(const struct runtime *rt, const char *path, struct err *
         if (n == 1 || (n > 0 && !strncmp(real, real_prefix, n) && (real[n] == '/' || !real[n])))
             return 0;
     }
-    return err_set(err, -EACCES, "image %s is not below a folder that this node allows", path);
+    return err_set(err, -EPERM, "image %s is not below a folder that this node allows", path);
 }
 
 static int get_dir(struct runtime *rt, const char *path, struct image *out, struct err *err)
@@ -441,8 +441,12 @@ int image_get(struct runtime *rt, const char *reference, const atomic_bool *is_c
     int r;
 
     *detail = DETAIL_IMAGE_ABSENT;
-    if (text_begins(reference, "dir:"))
-        return get_dir(rt, reference + strlen("dir:"), out, err);
+    if (text_begins(reference, "dir:")) {
+        r = get_dir(rt, reference + strlen("dir:"), out, err);
+        if (r == -EPERM)
+            *detail = DETAIL_IMAGE_NOT_ALLOWED;
+        return r;
+    }
     if (!text_begins(reference, "oci:"))
         return err_set(err, -EINVAL, "image %.120s: neither oci:PATH nor dir:PATH", reference);
     layout.path = path + strlen("oci:");
@@ -452,7 +456,9 @@ int image_get(struct runtime *rt, const char *reference, const atomic_bool *is_c
         layout.tag = colon + 1;
     }
     r = get_oci(rt, &layout, &filling, out, err);
-    if (r < 0 && r != -ENOENT && r != -ENOTDIR && r != -EACCES)
+    if (r == -EPERM)
+        *detail = DETAIL_IMAGE_NOT_ALLOWED;
+    else if (r < 0 && r != -ENOENT && r != -ENOTDIR && r != -EACCES)
         *detail = DETAIL_IMAGE_PULL; /* it is there, but cannot be had */
     return r;
 }

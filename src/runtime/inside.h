@@ -15,6 +15,14 @@ struct lease {
     uint64_t boot_tag; /* of the boot whose clock that is */
 };
 
+enum { MOST_IDLE_MONITORS = 16 };
+
+/* A monitor that was spawned here. */
+struct monitor {
+    int fd; /* the connection */
+    pid_t pid;
+};
+
 struct runtime {
     struct machine machine;
     char *data_dir, *node, *monitor_path;
@@ -23,6 +31,9 @@ struct runtime {
     char **prefixes; /* NULL-ended, or NULL */
     struct lease *lease;
     pthread_mutex_t unpacking; /* one image is unpacked at a time */
+    pthread_mutex_t idle_lock; /* of those below */
+    struct monitor idle[MOST_IDLE_MONITORS];
+    size_t n_idle;
 };
 
 /* ---- note: what clean-up must know: the first records of an attempt's `launch` ---- */
@@ -32,10 +43,14 @@ struct note {
     char id[104];
     char node[68];
     enum runtime_kind runtime;
+    bool is_begun; /* a monitor was let have it */
+    pid_t monitor; /* that has it; 0 none */
 };
 
 /** Returns 0; -ENOENT (no text): none, so nothing was made outside of the folder; another errno. */
 MUST_CHECK int note_read(const char *folder, struct note *out, struct err *err);
+/** The same of `launch` that is open. */
+MUST_CHECK int note_read_from(int launch, struct note *out, struct err *err);
 
 /* ---- exit records ---- */
 
@@ -49,10 +64,21 @@ MUST_CHECK int record_read(const char *folder, struct exit_record *out, struct e
 void launch_add(struct str *launch, const char *key, const char *value);
 void launch_add_int(struct str *launch, const char *key, int64_t value);
 
-/* ---- connections to monitors ---- */
+/* ---- monitors ---- */
 
-/** Connects to a folder's `sock`. Returns the descriptor; -ENOENT or -ECONNREFUSED: nobody there. */
-int sock_connect(const char *folder);
+/** Spawns one that waits for its first container. Returns 0; a negative errno. */
+MUST_CHECK int monitors_spawn(struct runtime *runtime, struct monitor *out, struct err *err);
+/** Takes one that has nothing to do. False: there is none. */
+bool monitors_take_idle(struct runtime *runtime, struct monitor *out);
+/** Keeps one that has nothing to do, or ends it where enough are kept. */
+void monitors_give(struct runtime *runtime, const struct monitor *monitor);
+/** Ends an idle one, or one that is dead, and waits for that. */
+void monitor_end(const struct monitor *monitor);
+
+/** Whose the lock of an open `launch` is: the monitor's that has the container; 0: nobody's. */
+pid_t launch_owner(int launch);
+/** Connects to a folder's monitor. Returns the descriptor; -ENOENT: it has none. */
+int monitor_connect(const char *folder);
 
 /* ---- groups: MOUNT/berth/NODE/ID in each hierarchy ---- */
 
@@ -72,8 +98,13 @@ void group_say(const struct runtime *runtime, const struct container *container,
                struct str *launch);
 /** Whether a process is in any group of it. */
 bool group_is_alive(const struct runtime *runtime, const char *id);
-/** Kills all in them, waits until they are empty, removes them. Nothing there is fine. */
-MUST_CHECK int group_end(const struct runtime *runtime, const char *id, struct err *err);
+/**
+ * Kills all in them, waits until they are empty, removes them. Nothing there is fine.
+ *
+ * @kind  whose they are: a process has none but those that group_make made; RUNTIME_KIND_COUNT: unknown
+ */
+MUST_CHECK int group_end(const struct runtime *runtime, const char *id, enum runtime_kind kind,
+                         struct err *err);
 
 /* ---- images and bundles ---- */
 

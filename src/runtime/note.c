@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -49,27 +50,57 @@ static bool take_field(struct note *note, const char *record)
     return note->node[0];
 }
 
-int note_read(const char *folder, struct note *out, struct err *err)
+pid_t launch_owner(int launch)
 {
-    CLEANUP(freep) char *path = text_format("%s/launch", folder);
-    CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+    /* Of the open file, not of this process: other threads may have it open too. */
+    if (fcntl(launch, F_OFD_GETLK, &lock) < 0 || lock.l_type == F_UNLCK)
+        return 0;
+    return lock.l_pid > 0 ? lock.l_pid : 0; /* -1: of one who cleans up */
+}
+
+/* The monitor's mark is the last record; monitor/launch.c writes it. */
+static bool is_begun(int launch)
+{
+    static const char mark[] = "begun=1";
+    char tail[sizeof(mark)];
+    struct stat st;
+
+    return fstat(launch, &st) == 0 && st.st_size >= (off_t)sizeof(mark) &&
+           pread(launch, tail, sizeof(tail), st.st_size - (off_t)sizeof(tail)) ==
+               (ssize_t)sizeof(tail) &&
+           !memcmp(tail, mark, sizeof(mark));
+}
+
+int note_read_from(int launch, struct note *out, struct err *err)
+{
     struct note note = { .runtime = RUNTIME_KIND_COUNT };
     char head[MOST_BYTES];
-    ssize_t n;
+    ssize_t n = pread(launch, head, sizeof(head) - 1, 0); /* its first records are the note */
 
-    if (fd < 0)
-        return errno == ENOENT ? -ENOENT : err_sys(err, -errno, "open %s", path);
-    n = read(fd, head, sizeof(head) - 1); /* its first records are the note */
     if (n < 0)
-        return err_sys(err, -errno, "read %s", path);
+        return err_sys(err, -errno, "read launch");
     head[n] = '\0';
     for (char *at = head; at < head + n && !take_field(&note, at); at += strlen(at) + 1)
         ;
-    /* One that was cut off was written before anything else was made. */
+    /* One that was cut off was written before anything else was made; an empty one is cleaned up. */
     if (!note.id[0] || !note.node[0] || note.runtime >= RUNTIME_KIND_COUNT)
         return -ENOENT;
+    note.is_begun = is_begun(launch);
+    note.monitor = launch_owner(launch);
     *out = note;
     return 0;
+}
+
+int note_read(const char *folder, struct note *out, struct err *err)
+{
+    CLEANUP(freep) char *path = text_format("%s/launch", folder);
+    CLEANUP(closep) int fd = open(path, O_RDWR | O_CLOEXEC);
+
+    if (fd < 0)
+        return errno == ENOENT ? -ENOENT : err_sys(err, -errno, "open %s", path);
+    return note_read_from(fd, out, err);
 }
 
 int record_parse(const char *text, struct exit_record *out, struct err *err)

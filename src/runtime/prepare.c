@@ -295,8 +295,8 @@ static int write_launch(const struct container *c, const struct str *launch, str
 {
     CLEANUP(freep) char *path = in_folder(c, "launch");
     /* It holds the environment, and secrets may be in that. */
-    CLEANUP(closep) int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    int r = fd < 0 ? -errno : file_write_all(fd, launch->data, launch->len);
+    CLEANUP(closep) int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    int r = fd < 0 ? -errno : file_overwrite(fd, launch->data, launch->len);
 
     return r < 0 ? err_sys(err, r, "write %s", path) : 0;
 }
@@ -323,7 +323,7 @@ static void undo_prepare(struct preparation *p)
 {
     struct err err = { 0 };
 
-    if (group_end(p->rt, p->container->id, &err) < 0)
+    if (group_end(p->rt, p->container->id, p->container->runtime, &err) < 0)
         return; /* nothing was started in it; launch stays, and so it can be found */
     remove_in(p->container, "launch");
 }
@@ -435,10 +435,10 @@ int runtime_prepare(struct runtime *rt, const struct container *container,
     /* A cancel that came during the last phase counts too. */
     if (r == 0 && is_cancelled(&p))
         r = err_set(err, -ECANCELED, "cancelled after the last phase");
-    if (r < 0)
+    if (r < 0) {
         undo_from(&p, phase - 1);
-    write_phases(&p);
-    if (r < 0)
+        write_phases(&p); /* the times of one that went well are in the report of its start */
         *detail = r == -ECANCELED ? DETAIL_NONE : why;
+    }
     return r;
 }

@@ -167,7 +167,8 @@ void rig_clean(struct rig *rig, struct attempt *attempt)
     CHECK(dir != NULL);
     while ((entry = readdir(dir))) {
         if (entry->d_name[0] != '.' && !text_eq(entry->d_name, "phase") &&
-            !text_eq(entry->d_name, "exit") && !text_begins(entry->d_name, "log."))
+            !text_eq(entry->d_name, "exit") && !text_eq(entry->d_name, "launch") &&
+            !text_begins(entry->d_name, "log."))
             CHECK_TEXT(entry->d_name, "nothing");
     }
     closedir(dir);
@@ -282,6 +283,7 @@ static size_t count_processes(const struct rig *rig)
 
 void rig_count(const struct rig *rig, struct leftovers *out)
 {
+    runtime_rest(rig->runtime); /* kept for the next container: not of this one */
     out->n_fds = test_count_fds();
     out->n_mounts = count_lines("/proc/self/mountinfo");
     out->n_groups = count_groups(rig, &out->n_in_groups);

@@ -74,6 +74,7 @@ int runtime_open(const struct runtime_config *config, struct runtime **out, stru
     rt = NEW0(struct runtime);
     rt->machine = *config->machine;
     pthread_mutex_init(&rt->unpacking, NULL);
+    pthread_mutex_init(&rt->idle_lock, NULL);
     rt->data_dir = text_copy(config->data_dir);
     rt->node = text_copy(config->node);
     rt->monitor_path = text_copy(config->monitor_path);
@@ -97,6 +98,7 @@ void runtime_close(struct runtime *rt)
 {
     if (!rt)
         return;
+    runtime_rest(rt);
     if (rt->lease)
         munmap(rt->lease, sizeof(struct lease));
     for (char **prefix = rt->prefixes; prefix && *prefix; prefix++)
@@ -108,6 +110,7 @@ void runtime_close(struct runtime *rt)
     mem_free(rt->unpack_path);
     mem_free(rt->lease_path);
     pthread_mutex_destroy(&rt->unpacking);
+    pthread_mutex_destroy(&rt->idle_lock);
     mem_free(rt);
 }
 

@@ -3,7 +3,7 @@ include(${CMAKE_SOURCE_DIR}/src/monitor/monitor.cmake)
 pkg_check_modules(libarchive REQUIRED IMPORTED_TARGET libarchive)
 
 berth_house(runtime USES base
-    SOURCES config folder group image knob launch log machine note prepare runtime sweep watch
+    SOURCES config folder group image knob launch log machine monitors note prepare runtime sweep watch
     LIBS PkgConfig::jansson)
 
 add_executable(berth-unpack ${CMAKE_SOURCE_DIR}/src/runtime/unpack_main.c)

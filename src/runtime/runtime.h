@@ -9,12 +9,14 @@
  * The attempt's folder, made by the caller, owned by this house but for `spec`:
  *
  *     spec       the caller's: what was delivered, fsynced before `ack`; never read here
- *     phase      one line a phase of the preparation that had work: NAME done|failed|undone MICROSECONDS
+ *     phase      of a preparation that failed or was cancelled: NAME done|failed|undone MICROSECONDS, one line
+ *                a phase that had work
  *     launch     what the monitor, and clean-up, must know: KEY=VALUE records, each ended by NUL; written
- *                before anything outside of the folder is made
+ *                before anything outside of the folder is made; locked by the monitor that has the container;
+ *                one NUL when all is cleaned up
  *     bundle/    config.json, run/ (the runtime's own state), root/ (where the root is mounted)
  *     upper/ work/   the container's own layer of an overlay root
- *     sock       the monitor's socket while it lives
+ *     sock       the monitor's socket, made when the agent that spawned it has gone
  *     log.BASE   CRI lines; BASE is the offset in the logical log of the file's first byte. Files are
  *                never renamed: the monitor begins a new one when one is full and deletes the oldest
  *     exit       the exit record, renamed into place: there, or not; also for a start that failed
@@ -137,6 +139,8 @@ MUST_CHECK int runtime_open(const struct runtime_config *config, struct runtime 
 /** Lets go of it; containers run on. NULL is fine. */
 void runtime_close(struct runtime *runtime);
 void runtime_closep(struct runtime **runtime);
+/** Ends the monitors that are kept for the next containers; those that have one stay. */
+void runtime_rest(struct runtime *runtime);
 /** The machine as it was given; borrowed. */
 const struct machine *runtime_machine(const struct runtime *runtime);
 /** Removes the node's parent groups where they are empty; for an agent that leaves for good. */
@@ -263,7 +267,8 @@ struct watch_event {
 struct watch; /* a connection to one monitor; owned by one thread */
 
 /**
- * Spawns the monitor (posix_spawn, never fork), which starts the container once. Does not wait.
+ * Gives it to a monitor, which starts the container once: to one that has nothing to do, or to a new one
+ * (posix_spawn, never fork). Does not wait.
  *
  * Returns  0; a negative errno: nothing was started
  */
@@ -276,7 +281,7 @@ MUST_CHECK int runtime_start(struct runtime *runtime, const struct container *co
  */
 MUST_CHECK int watch_open(struct runtime *runtime, const char *folder, struct watch **out,
                           struct err *err);
-/** Lets go, waits for a monitor that has ended; a container that runs goes on. NULL is fine. */
+/** Lets go; a container that runs goes on; a monitor that has nothing to do is kept. NULL is fine. */
 void watch_free(struct watch *watch);
 /** Readable when watch_read has something. Level-triggered. */
 int watch_fd(const struct watch *watch);
@@ -324,7 +329,7 @@ MUST_CHECK int runtime_inspect(struct runtime *runtime, const char *folder, stru
 /**
  * Ends whatever is still alive of the container, with KILL, and removes all that was made for it, in a
  * fixed order: monitor, processes, groups, mounts, the runtime's state, layers, socket. What stays is
- * spec, phase, log.* and exit. May be repeated; does nothing the second time. Call it after ENDED or
+ * spec, phase, log.*, exit and a launch of one NUL. May be repeated; does nothing the second time. Call it after ENDED or
  * LOST, or for FRESH, ORPHANED and GONE folders; on a running container it is the hard end.
  *
  * Returns  0: verified, nothing is left; a negative errno: something is, and the text names it; call again

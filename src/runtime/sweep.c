@@ -54,7 +54,7 @@ int runtime_sweep(struct runtime *rt, bool (*is_known)(void *ctx, const char *id
     for (int i = 0; i < CONTROLLER_COUNT; i++)
         list_groups(rt, (enum controller)i, &names);
     VEC_EACH (id, &names.list) {
-        int r = is_known(ctx, *id) ? 1 : group_end(rt, *id, err);
+        int r = is_known(ctx, *id) ? 1 : group_end(rt, *id, RUNTIME_KIND_COUNT, err);
         if (r < 0)
             return r;
         n_ended += r == 0;

@@ -1,81 +1,41 @@
 /*
- * Watch: spawning a monitor and listening to it.
+ * Watch: giving a container to a monitor and listening to it.
  *
- * One message is one packet of text. A monitor's end is the end of the connection; whether it left a
- * record says what that means.
+ * One message is one packet of text. A monitor that has said `ended` waits for another container; the end
+ * of the connection is the monitor's own end, and whether it left a record says what that means.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "runtime/inside.h"
 
 struct watch {
+    struct runtime *runtime;
     char *folder;
     int fd;
     pid_t monitor; /* a child of this process; 0 where an earlier agent spawned it */
     bool is_over;  /* ENDED or LOST was given */
+    bool is_idle;  /* the monitor has nothing to do any more */
 };
 
-enum { PARENT_FD = 9, MESSAGE_BYTES = 2048 };
+enum { MESSAGE_BYTES = 2048, LISTENS_WITHIN_MS = 5000 };
 
-/* ---- spawning ---- */
-
-static void set_actions(posix_spawn_file_actions_t *actions, const char *folder, int sock)
-{
-    posix_spawn_file_actions_init(actions);
-    posix_spawn_file_actions_addchdir_np(actions, folder);
-    posix_spawn_file_actions_adddup2(actions, sock, PARENT_FD);
-    posix_spawn_file_actions_addopen(actions, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(actions, 1, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_adddup2(actions, 1, 2);
-    posix_spawn_file_actions_addclosefrom_np(actions, PARENT_FD + 1);
-}
-
-/* Signals as a new program expects them: one that is ignored here would be ignored by the container. */
-static void set_attributes(posix_spawnattr_t *attributes)
-{
-    static const int defaults[] = { SIGPIPE, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2 };
-    sigset_t set;
-
-    posix_spawnattr_init(attributes);
-    posix_spawnattr_setflags(attributes,
-                             POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-    sigemptyset(&set);
-    posix_spawnattr_setsigmask(attributes, &set);
-    for (size_t i = 0; i < COUNT_OF(defaults); i++)
-        sigaddset(&set, defaults[i]);
-    posix_spawnattr_setsigdefault(attributes, &set);
-}
-
-static int spawn(const struct runtime *rt, const struct container *c, int sock, pid_t *out)
-{
-    const char *const args[] = { "berth-monitor", c->id, NULL };
-    char *const env[] = { NULL };
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    int r;
-
-    set_actions(&actions, c->folder, sock);
-    set_attributes(&attributes);
-    r = posix_spawn(out, rt->monitor_path, &actions, &attributes, (char *const *)args, env);
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
-    return -r;
-}
-
-static struct watch *watch_new(const char *folder, int fd, pid_t monitor)
+static struct watch *watch_new(struct runtime *rt, const char *folder, int fd, pid_t monitor)
 {
     struct watch *watch = NEW0(struct watch);
 
+    watch->runtime = rt;
     watch->folder = text_copy(folder);
     watch->fd = fd;
     watch->monitor = monitor;
@@ -85,24 +45,28 @@ static struct watch *watch_new(const char *folder, int fd, pid_t monitor)
 int runtime_start(struct runtime *rt, const struct container *c, struct watch **out,
                   struct err *err)
 {
-    int socks[2], r;
-    pid_t pid = 0;
+    CLEANUP(freep) char *order = text_format("run %s", c->folder);
+    struct monitor monitor;
 
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, socks) < 0)
-        return err_sys(err, -errno, "socketpair");
-    r = spawn(rt, c, socks[1], &pid);
-    close(socks[1]);
-    if (r < 0) {
-        close(socks[0]);
-        return err_sys(err, r, "spawn %s in %s", rt->monitor_path, c->folder);
+    for (;;) {
+        bool is_new = !monitors_take_idle(rt, &monitor);
+        int r = is_new ? monitors_spawn(rt, &monitor, err) : 0;
+        if (r < 0)
+            return r;
+        if (send(monitor.fd, order, strlen(order), MSG_NOSIGNAL) >= 0)
+            break;
+        r = -errno;
+        monitor_end(&monitor);
+        if (is_new) /* an idle one may have been killed: then the next */
+            return err_sys(err, r, "give %s to a monitor", c->folder);
     }
-    *out = watch_new(c->folder, socks[0], pid);
+    *out = watch_new(rt, c->folder, monitor.fd, monitor.pid);
     return 0;
 }
 
 /* ---- connecting ---- */
 
-int sock_connect(const char *folder)
+static int sock_connect(const char *folder)
 {
     CLEANUP(closep) int dir = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
     struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -110,7 +74,7 @@ int sock_connect(const char *folder)
 
     if (dir < 0)
         return -errno;
-    fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return -errno;
     /* By the descriptor: a folder's path may be longer than an address can be. */
@@ -123,25 +87,67 @@ int sock_connect(const char *folder)
     return fd;
 }
 
+/* Asks the monitor that has the lock to listen. A descriptor of a process is never another's. */
+static void ask_to_listen(int launch)
+{
+    pid_t pid = launch_owner(launch);
+    CLEANUP(closep) int fd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+
+    if (fd >= 0 && launch_owner(launch) == pid)
+        syscall(SYS_pidfd_send_signal, fd, SIGUSR1, NULL, 0);
+}
+
+int monitor_connect(const char *folder)
+{
+    CLEANUP(freep) char *path = text_format("%s/launch", folder);
+    CLEANUP(closep) int launch = open(path, O_RDWR | O_CLOEXEC);
+    int64_t until_ms = clock_boot_ms(&clock_system) + LISTENS_WITHIN_MS;
+    int fd;
+
+    if (launch < 0)
+        return -errno;
+    if (launch_owner(launch) <= 0)
+        return -ENOENT;
+    for (bool is_asked = false; (fd = sock_connect(folder)) < 0; is_asked = true) {
+        if (fd != -ENOENT && fd != -ECONNREFUSED)
+            return fd;
+        if (launch_owner(launch) <= 0)
+            return -ENOENT; /* it ended meanwhile */
+        if (clock_boot_ms(&clock_system) > until_ms)
+            return -ETIMEDOUT;
+        if (!is_asked)
+            ask_to_listen(launch);
+        /* No event tells that a socket listens. */
+        nanosleep(&(struct timespec){ .tv_nsec = 500000 }, NULL);
+    }
+    return fd;
+}
+
 int watch_open(struct runtime *rt, const char *folder, struct watch **out, struct err *err)
 {
-    int fd = sock_connect(folder);
+    int fd = monitor_connect(folder);
 
-    (void)rt;
     if (fd < 0)
         return err_sys(err, fd, "connect to the monitor of %s", folder);
-    *out = watch_new(folder, fd, 0);
+    *out = watch_new(rt, folder, fd, 0);
     return 0;
 }
 
 void watch_free(struct watch *watch)
 {
+    struct monitor monitor;
+
     if (!watch)
         return;
-    close(watch->fd);
-    /* A monitor that has said its last word exits at once; one that goes on is not waited for. */
-    if (watch->monitor > 0)
-        waitpid(watch->monitor, NULL, watch->is_over ? 0 : WNOHANG);
+    monitor = (struct monitor){ watch->fd, watch->monitor };
+    if (watch->is_idle && watch->monitor > 0) {
+        monitors_give(watch->runtime, &monitor);
+    } else {
+        close(watch->fd);
+        /* One that has lost its connection exits at once; one that goes on is not waited for. */
+        if (watch->monitor > 0)
+            waitpid(watch->monitor, NULL, watch->is_over ? 0 : WNOHANG);
+    }
     mem_free(watch->folder);
     mem_free(watch);
 }
@@ -182,12 +188,14 @@ static int read_message(struct watch *watch, const char *text, struct watch_even
         out->started_ms = number_of(text, "ms");
         out->started_boot_ms = number_of(text, "bootMs");
         out->setup_us = number_of(text, "setupUs");
-    } else if (text_begins(text, "ended\n")) {
-        int r = record_parse(text + strlen("ended\n"), &out->exit, err);
+    } else if (text_begins(text, "ended\n") || text_begins(text, "unsaved\n")) {
+        int r = record_parse(strchr(text, '\n') + 1, &out->exit, err);
         if (r < 0)
             return r;
         out->kind = WATCH_ENDED;
         watch->is_over = true;
+        /* A monitor that cannot save its record goes on trying: it gets no other container. */
+        watch->is_idle = text_begins(text, "ended\n");
     }
     return 0; /* others are answers to commands that are not sent from here */
 }

@@ -9,12 +9,13 @@
 
 #include "api/yaml.h"
 #include "base/str.h"
+#include "scenario/files.h"
 #include "scenario/scenario.h"
 
 struct scenario_config {
     struct arena arena;
     json_t *object;
-    struct berth_config config;
+    struct taken_config taken;
 };
 
 static void take_enabled(const struct json_at *up, struct berth_plugin_use *out)
@@ -125,8 +126,133 @@ static void refuse_by_engine(const struct json_at *at, const struct err *err)
                 err->text[0] == '/' && colon ? colon + 2 : err->text);
 }
 
-void config_take(struct reader *r, const struct json_at *at, struct berth_config *out)
+/* --- Files */
+
+static void refuse_by_file(const struct json_at *at, const struct err *err)
 {
+    json_refuse(at, PROBLEM_INVALID_FIELD, "%s", err->text);
+}
+
+static void take_plugin(struct reader *r, const struct json_at *at, struct taken_config *out)
+{
+    static const struct json_key keys[] = { KEY("path"), KEY("sha256") };
+    const char *path = json_string_value(at->value), *hash = NULL;
+    const struct berth_plugin_file *file;
+    struct json_at at_path = json_at_member(at, "path");
+    struct err err = { 0 };
+
+    if (!path && !CHECK_KEYS(at, keys))
+        return;
+    if (!path && !take_name(at, "path", NULL, &path)) {
+        if (!at_path.value)
+            json_refuse(at, PROBLEM_INVALID_FIELD, "a path is needed");
+        return;
+    }
+    take_name(at, "sha256", NULL, &hash);
+    if (!r->files)
+        json_refuse(at, PROBLEM_INVALID_FIELD, "plugins cannot be loaded here");
+    else if (files_plugin(r->files, path, hash, &file, &err) < 0)
+        refuse_by_file(at, &err);
+    else
+        out->plugins[out->n_plugins++] = *file;
+}
+
+static void take_plugin_files(struct reader *r, const struct json_at *up, struct taken_config *out)
+{
+    struct json_at list;
+    size_t n;
+
+    if (!take_list(up, "plugins", &list, &n))
+        return;
+    out->plugins = ARENA_NEW0_N(r->arena, struct berth_plugin_file, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        struct json_at at = json_at_item(&list, i);
+        take_plugin(r, &at, out);
+    }
+}
+
+/* The members of two objects; those of `over` win. */
+static const struct berth_value *lay_over(struct reader *r, const struct berth_value *under,
+                                          const struct berth_value *over)
+{
+    struct berth_value *both, *members;
+
+    if (!under || !over)
+        return over ? over : under;
+    both = ARENA_NEW0(r->arena, struct berth_value);
+    members = ARENA_NEW0_N(r->arena, struct berth_value, under->n_members + over->n_members + 1);
+    *both = *over;
+    both->members = members;
+    both->n_members = 0;
+    for (size_t i = 0; i < under->n_members; i++)
+        if (!berth_value_get(over, under->members[i].key))
+            members[both->n_members++] = under->members[i];
+    for (size_t i = 0; i < over->n_members; i++)
+        members[both->n_members++] = over->members[i];
+    return both;
+}
+
+static void lay_plugins_over(struct reader *r, const struct scenario_config *under,
+                             struct taken_config *out)
+{
+    struct berth_plugin_file *all = ARENA_NEW0_N(r->arena, struct berth_plugin_file,
+                                                 under->taken.n_plugins + out->n_plugins + 1);
+    size_t n = 0, k;
+
+    for (size_t i = 0; i < out->n_plugins; i++)
+        all[n++] = out->plugins[i];
+    for (size_t i = 0; i < under->taken.n_plugins; i++) {
+        for (k = 0; k < n && all[k].plugin != under->taken.plugins[i].plugin; k++)
+            continue;
+        if (k == n)
+            all[n++] = under->taken.plugins[i];
+    }
+    out->plugins = all;
+    out->n_plugins = n;
+}
+
+/* Lays a configuration over a profile that a file holds. */
+static void take_profile(struct reader *r, const struct json_at *up, struct taken_config *taken)
+{
+    struct json_at at = json_at_member(up, "profile");
+    struct berth_config *out = &taken->config;
+    const struct scenario_config *file;
+    const struct berth_config *profile;
+    struct err err = { 0 };
+
+    if (!out->profile || !strchr(out->profile, '/'))
+        return;
+    if (!r->files) {
+        json_refuse(&at, PROBLEM_INVALID_FIELD, "profiles cannot be read from files here");
+        return;
+    }
+    if (files_profile(r->files, out->profile, &file, &err) < 0) {
+        refuse_by_file(&at, &err);
+        return;
+    }
+    profile = scenario_config_get(file);
+    lay_plugins_over(r, file, taken);
+    out->profile = profile->profile;
+    if (!out->has_actions) {
+        out->has_actions = profile->has_actions;
+        out->actions = profile->actions;
+    }
+    if (!out->has_tiers) {
+        out->has_tiers = profile->has_tiers;
+        out->tiers = profile->tiers;
+        out->n_tiers = profile->n_tiers;
+    }
+    if (!json_object_get(up->value, "shard")) {
+        out->shard_mode = profile->shard_mode;
+        out->shard_nodes = profile->shard_nodes;
+    }
+    out->action_arguments = lay_over(r, profile->action_arguments, out->action_arguments);
+    out->policy = lay_over(r, profile->policy, out->policy);
+}
+
+void config_take(struct reader *r, const struct json_at *at, struct taken_config *taken)
+{
+    struct berth_config *out = &taken->config;
     size_t n_faults = at->problem->n_fields;
     struct err err = { 0 };
 
@@ -136,7 +262,10 @@ void config_take(struct reader *r, const struct json_at *at, struct berth_config
     take_shard(r, at, out);
     out->action_arguments = take_object_value(r, at, "actionArguments");
     out->policy = take_object_value(r, at, "policy");
-    if (at->problem->n_fields == n_faults && berth_config_check(out, &err) < 0)
+    take_plugin_files(r, at, taken);
+    take_profile(r, at, taken);
+    if (at->problem->n_fields == n_faults &&
+        berth_config_check_with(out, taken->plugins, taken->n_plugins, &err) < 0)
         refuse_by_engine(at, &err);
 }
 
@@ -149,20 +278,22 @@ static bool begins_as_json(const char *text, size_t n)
     return i < n && text[i] == '{';
 }
 
-int scenario_config_read(const char *text, size_t n, struct scenario_config **out,
-                         struct problem *problem)
+int scenario_config_read_with(const char *text, size_t n, struct scenario_files *files,
+                              struct scenario_config **out, struct problem *problem)
 {
-    static const struct json_key keys[] = { KEY("profile"), KEY("policy"),          KEY("actions"),
-                                            KEY("tiers"),   KEY("actionArguments"), KEY("shard") };
+    static const struct json_key keys[] = {
+        KEY("profile"),         KEY("policy"), KEY("actions"), KEY("tiers"),
+        KEY("actionArguments"), KEY("shard"),  KEY("plugins"),
+    };
     struct scenario_config *config = NEW0(struct scenario_config);
-    struct reader r = { .arena = &config->arena };
+    struct reader r = { .arena = &config->arena, .files = files };
     bool is_json = begins_as_json(text, n);
     int result = is_json ? json_read(text, n, 1 << 20, &config->object, problem)
                          : yaml_read(text, n, 1 << 20, &config->object, problem);
     struct json_at top = json_at_top(config->object, problem);
 
     if (config->object && !json_is_null(config->object) && CHECK_KEYS(&top, keys))
-        config_take(&r, &top, &config->config);
+        config_take(&r, &top, &config->taken);
     if (result == 0 && !problem->code) {
         *out = config;
         return 0;
@@ -173,6 +304,12 @@ int scenario_config_read(const char *text, size_t n, struct scenario_config **ou
         yaml_locate(text, n, problem);
     scenario_config_free(config);
     return -EINVAL;
+}
+
+int scenario_config_read(const char *text, size_t n, struct scenario_config **out,
+                         struct problem *problem)
+{
+    return scenario_config_read_with(text, n, NULL, out, problem);
 }
 
 void scenario_config_free(struct scenario_config *config)
@@ -186,5 +323,12 @@ void scenario_config_free(struct scenario_config *config)
 
 const struct berth_config *scenario_config_get(const struct scenario_config *config)
 {
-    return &config->config;
+    return &config->taken.config;
+}
+
+const struct berth_plugin_file *scenario_config_plugins(const struct scenario_config *config,
+                                                        size_t *n)
+{
+    *n = config->taken.n_plugins;
+    return config->taken.plugins;
 }

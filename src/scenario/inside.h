@@ -10,6 +10,7 @@
 
 #include "base/map.h"
 #include "base/vec.h"
+#include "scenario/config.h"
 #include "scenario/scenario.h"
 #include "scenario/take.h"
 
@@ -47,7 +48,7 @@ struct scenario {
     struct problem problem;
     const char *name;
     struct scenario_times times;
-    struct berth_config config;
+    struct taken_config config;
     const json_t *expect; /* of the document, or NULL */
     VEC_OF(struct berth_delta) deltas;
     VEC_OF(struct known_node *) nodes;

@@ -24,6 +24,9 @@ int run_begin(struct run *run, struct scenario *s, struct err *err)
     run->engine = berth_engine_new(err);
     if (!run->engine)
         return err->code;
+    for (size_t i = 0; i < s->config.n_plugins; i++)
+        if (berth_engine_add_plugin(run->engine, &s->config.plugins[i], err) < 0)
+            return err->code;
     return berth_engine_apply(run->engine, s->deltas.at, s->deltas.n, err);
 }
 

@@ -17,9 +17,9 @@ static const struct json_key top_keys[] = {
 };
 
 static const struct json_key config_keys[] = {
-    KEY("profile"), KEY("policy"), KEY("actions"), KEY("tiers"), KEY("actionArguments"),
-    KEY("cycles"),  KEY("shard"),  KEY("now"),     KEY("seed"),  KEY("step"),
-    KEY("memos"),
+    KEY("profile"), KEY("policy"),  KEY("actions"), KEY("tiers"), KEY("actionArguments"),
+    KEY("cycles"),  KEY("shard"),   KEY("now"),     KEY("seed"),  KEY("step"),
+    KEY("memos"),   KEY("plugins"),
 };
 
 void scenario_add(struct scenario *s, enum berth_kind kind, const void *object)
@@ -114,7 +114,7 @@ static void read_config(struct scenario *s, struct reader *r, const struct json_
     struct json_at at = json_at_member(top, "config");
 
     s->times.cycles = 1;
-    scenario_add(s, BERTH_CONFIG, &s->config);
+    scenario_add(s, BERTH_CONFIG, &s->config.config);
     if (!at.value || !CHECK_KEYS(&at, config_keys))
         return;
     read_times(s, &at);
@@ -154,9 +154,9 @@ static bool lists_devices(const json_t *document)
     return false;
 }
 
-static void read_document(struct scenario *s)
+static void read_document(struct scenario *s, struct scenario_files *files)
 {
-    struct reader r = { .arena = &s->arena };
+    struct reader r = { .arena = &s->arena, .files = files };
     struct json_at top = json_at_top(s->document, &s->problem);
 
     if (!CHECK_KEYS(&top, top_keys))
@@ -176,7 +176,7 @@ static void read_document(struct scenario *s)
     read_expect(s, &top);
 }
 
-struct scenario *scenario_read(const char *text, size_t n)
+struct scenario *scenario_read_with(const char *text, size_t n, struct scenario_files *files)
 {
     struct scenario *s = NEW0(struct scenario);
     size_t i = 0;
@@ -191,12 +191,17 @@ struct scenario *scenario_read(const char *text, size_t n)
                 : yaml_read(text, n, SCENARIO_MAX_BYTES, &s->document, &s->problem);
     if (r < 0 && !s->document)
         return s;
-    read_document(s);
+    read_document(s, files);
     if (is_json)
         json_locate(text, n, &s->problem);
     else
         yaml_locate(text, n, &s->problem);
     return s;
+}
+
+struct scenario *scenario_read(const char *text, size_t n)
+{
+    return scenario_read_with(text, n, NULL);
 }
 
 void scenario_free(struct scenario *s)

@@ -3,7 +3,8 @@
  * JSON or YAML document (docs/scenario-format.md); and configurations as text.
  *
  * Reads documents to an engine's deltas, runs the engine as the document says and compares. No
- * I/O, no clock: the same text gives the same answer.
+ * clock, and no I/O but what `struct scenario_files` allows: the same text, and the same files
+ * that it names, give the same answer.
  */
 #ifndef SCENARIO_SCENARIO_H
 #define SCENARIO_SCENARIO_H
@@ -21,8 +22,21 @@ enum { SCENARIO_MAX_BYTES = 64 << 20, SCENARIO_CYCLES_MAX = 10000 };
 
 struct scenario;
 
+/*
+ * The files that documents and configurations may name: profiles and plugins. What was loaded stays
+ * until the end, so it outlives the engines that use it.
+ */
+struct scenario_files;
+
+/** @beside  the document: paths of profiles are relative to its folder. Yours to scenario_files_free. */
+struct scenario_files *scenario_files_new(const char *beside);
+void scenario_files_free(struct scenario_files *files);
+void scenario_files_freep(struct scenario_files **files);
+
 /** Reads a document; always gives one, which may be refused. Yours to scenario_free. */
 struct scenario *scenario_read(const char *text, size_t n);
+/** The same for a document that may name files: borrowed, they must outlive the scenario. */
+struct scenario *scenario_read_with(const char *text, size_t n, struct scenario_files *files);
 void scenario_free(struct scenario *scenario);
 void scenario_freep(struct scenario **scenario);
 
@@ -75,8 +89,14 @@ struct scenario_config;
  */
 MUST_CHECK int scenario_config_read(const char *text, size_t n, struct scenario_config **out,
                                     struct problem *problem);
+/** The same for one that may name files: they must outlive it and the engines made by it. */
+MUST_CHECK int scenario_config_read_with(const char *text, size_t n, struct scenario_files *files,
+                                         struct scenario_config **out, struct problem *problem);
 void scenario_config_free(struct scenario_config *config);
 /** What an engine takes; borrowed. */
 const struct berth_config *scenario_config_get(const struct scenario_config *config);
+/** The plugins that an engine must be given before it; borrowed. */
+const struct berth_plugin_file *scenario_config_plugins(const struct scenario_config *config,
+                                                        size_t *n);
 
 #endif

@@ -11,11 +11,14 @@
 #include "base/arena.h"
 #include "berth/engine.h"
 
+struct scenario_files;
+
 /* What all readers of one document share. */
 struct reader {
     struct arena *arena;
     int64_t now_ms;
-    bool has_devices; /* a node lists its devices one by one */
+    bool has_devices;             /* a node lists its devices one by one */
+    struct scenario_files *files; /* NULL: no file is read */
 };
 
 /** Text; with what it must not hold, such as "/" (NULL: anything), never empty. */

@@ -89,6 +89,54 @@ static int show_failure(struct call *call, struct reader *reader, struct err *er
     return reader_last_attempts(reader, job->id, NULL, 0, take_failed, call, err);
 }
 
+struct held {
+    const struct call_job *job;
+    json_t *list;
+};
+
+static int add_reservation(const void *row, void *arg)
+{
+    struct held *held = arg;
+    json_t *object = show_reservation(row);
+
+    show_set(object, "rooms", json_array());
+    json_array_append_new(held->list, object);
+    return 0;
+}
+
+static int add_room(const void *data, void *arg)
+{
+    const struct row_part *row = data;
+    struct held *held = arg;
+    json_t *reservation;
+    size_t i;
+
+    json_array_foreach(held->list, i, reservation)
+    {
+        json_t *id = json_object_get(reservation, "id");
+        if ((uint64_t)json_integer_value(id) == row->reservation &&
+            (size_t)row->grp < held->job->spec->n_groups)
+            json_array_append_new(json_object_get(reservation, "rooms"),
+                                  show_room(row, held->job->spec->groups[row->grp].name));
+    }
+    return 0;
+}
+
+/* What was and is held for it: whom that cost, and what became of it. */
+static int show_held(struct call *call, struct reader *reader, struct err *err)
+{
+    struct held held = { call_job(call), json_array() };
+    int r = reader_reservations(reader, held.job->id, add_reservation, &held, err);
+
+    if (r >= 0 && json_array_size(held.list))
+        r = reader_parts(reader, held.job->id, add_room, &held, err);
+    if (r >= 0 && json_array_size(held.list))
+        show_set(call->answer, "reservations", held.list);
+    else
+        json_decref(held.list);
+    return r;
+}
+
 int call_job_show(struct call *call, struct reader *reader, struct err *err)
 {
     struct call_job *job = call_job(call);
@@ -103,7 +151,8 @@ int call_job_show(struct call *call, struct reader *reader, struct err *err)
     call->answer = show_job(job->row, job->spec, &view);
     call->etag = job->row->rev;
     verdicts_unref(verdicts);
-    return show_failure(call, reader, err);
+    r = show_held(call, reader, err);
+    return r < 0 ? r : show_failure(call, reader, err);
 }
 
 int64_t call_job_group(const struct job_spec *spec, const char *name)

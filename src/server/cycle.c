@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "base/mailbox.h"
+#include "base/quantity.h"
 #include "server/cycle_ops.h"
 #include "server/cycle_verdicts.h"
 #include "server/feed_engine.h"
@@ -61,6 +62,7 @@ struct cycle {
     int64_t last_begin_ms;
     bool has_begun;
     int64_t wake_at_ms; /* wall */
+    int64_t gang_timeout_ms;
     bool is_left_out_said;
 
     /* shared; the lock is held for a few instructions */
@@ -144,7 +146,7 @@ static void take_batch(struct cycle *cycle, const struct batch *batch)
     struct err err = { 0 };
 
     if (batch->is_base && cycle->is_fed &&
-        feed_engine_make(cycle->options.config, &cycle->engine, &err) < 0) {
+        feed_engine_make(&cycle->options.from, &cycle->engine, &err) < 0) {
         log_error("no new engine", "why", err.text, NULL);
         return;
     }
@@ -164,8 +166,10 @@ static uint64_t fence_of(const struct op *op)
         return op->bind.fence;
     if (op->kind == OP_FAIL)
         return op->fail.fence;
-    if (op->kind == OP_STOP)
-        return op->stop.fence;
+    if (op->kind == OP_EVICT)
+        return op->evict.fence;
+    if (op->kind == OP_RELEASE)
+        return op->release.fence;
     return op->kind == OP_ADMIT ? op->admit.fence : op->memo.fence;
 }
 
@@ -176,8 +180,8 @@ static void count_accepted(struct cycle *cycle, const struct op *op)
     pthread_mutex_lock(&cycle->lock);
     if (op->kind == OP_BIND)
         cycle->metrics.placed += op->bind.n_parts;
-    if (op->kind == OP_STOP)
-        cycle->metrics.evicted++;
+    if (op->kind == OP_EVICT)
+        cycle->metrics.evicted += op->evict.n_victims;
     if (op->kind == OP_FAIL)
         cycle->metrics.failed++;
     pthread_mutex_unlock(&cycle->lock);
@@ -299,16 +303,19 @@ static void send_ops(struct cycle *cycle, const struct berth_decisions *decision
     struct cycle_ops_in in = { .feed = cycle->feed,
                                .revision = cycle->revision,
                                .fence = fence,
+                               .now_ms = now_ms,
                                .done = on_done,
                                .new_arg = new_arg,
                                .maker = cycle };
     struct cycle_ops ops = { 0 };
 
-    cycle_ops_fail_overdue(&in, now_ms, cycle->verdicts, &ops);
+    cycle_ops_release_overdue(&in, &ops);
+    cycle_ops_stop_short(&in, cycle->gang_timeout_ms, &ops);
+    cycle_ops_fail_overdue(&in, cycle->verdicts, &ops);
     cycle_ops_make(&in, decisions, &ops);
     if (ops.n_left_out && !cycle->is_left_out_said) {
         cycle->is_left_out_said = true;
-        log_warn("the configuration asks for decisions that the ledger cannot keep yet", "groups",
+        log_warn("the configuration asks for machines, which nobody brings yet", "groups",
                  log_int(ops.n_left_out), NULL);
     }
     cycle->n_open = cycle->n_sent = ops.n;
@@ -347,6 +354,10 @@ static void decide(struct cycle *cycle)
     cycle->wake_at_ms = decisions.wake_at_ms;
     if (feed_next_deadline(cycle->feed) < cycle->wake_at_ms)
         cycle->wake_at_ms = feed_next_deadline(cycle->feed);
+    if (feed_next_short(cycle->feed, cycle->gang_timeout_ms) < cycle->wake_at_ms)
+        cycle->wake_at_ms = feed_next_short(cycle->feed, cycle->gang_timeout_ms);
+    if (feed_next_release(cycle->feed) < cycle->wake_at_ms)
+        cycle->wake_at_ms = feed_next_release(cycle->feed);
     cycle->is_dirty = decisions.limited;
     send_ops(cycle, &decisions, fence, in.now_ms);
     berth_decisions_free(&decisions);
@@ -397,6 +408,24 @@ static void *run(void *arg)
     return NULL;
 }
 
+/* How long a gang may run short: as the configuration says, or its profile. */
+static int64_t gang_timeout(const struct berth_config *config)
+{
+    const char *name = config && config->profile ? config->profile : "berth";
+    const struct berth_config *profile = berth_profile_find(name);
+    const struct berth_value *said = NULL;
+    struct err ignored = { 0 };
+    int64_t ms;
+
+    if (config && config->policy)
+        said = berth_value_get(config->policy, "gangTimeout");
+    if (!said && profile && profile->policy)
+        said = berth_value_get(profile->policy, "gangTimeout");
+    if (!said || said->kind != BERTH_VALUE_TEXT || duration_parse(said->text, &ms, &ignored) < 0)
+        return BERTH_NEVER; /* "never"; what is neither was refused */
+    return ms;
+}
+
 int cycle_open(const struct cycle_options *options, struct cycle **out, struct err *err)
 {
     struct cycle *cycle = NEW0(struct cycle);
@@ -411,11 +440,12 @@ int cycle_open(const struct cycle_options *options, struct cycle **out, struct e
         cycle->options.pace_ms = PACE_MS;
     cycle->pace_ms = cycle->options.pace_ms;
     cycle->wake_at_ms = BERTH_NEVER;
+    cycle->gang_timeout_ms = gang_timeout(options->from.config);
     mailbox_init(&cycle->box);
     pthread_mutex_init(&cycle->lock, NULL);
     cycle->feed = feed_new();
     cycle->verdicts = verdicts_make(NULL, 0);
-    r = feed_engine_make(options->config, &cycle->engine, err);
+    r = feed_engine_make(&options->from, &cycle->engine, err);
     if (r < 0) {
         cycle_close(cycle);
         return r;

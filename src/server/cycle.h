@@ -14,13 +14,14 @@
 #include "base/clock.h"
 #include "base/loop.h"
 #include "ledger/ledger.h"
+#include "server/feed.h"
 
 struct cycle;
 
 struct cycle_options {
     struct ledger *ledger;
-    const struct clock *clock;         /* NULL: the machine's */
-    const struct berth_config *config; /* borrowed, outlives the cycle; NULL: profile berth */
+    const struct clock *clock; /* NULL: the machine's */
+    struct feed_engine_from from;
     uint64_t seed;
     uint64_t max_tasks; /* to place in one cycle; 0: 2,000 */
     int64_t pace_ms;    /* the most that a cycle waits after the last one's begin: less where

@@ -5,7 +5,7 @@
 
 #include "base/str.h"
 
-enum { OVERDUE_MOST = 500 /* in one cycle; the others in the next */ };
+enum { RELEASE_MOST = 100, OVERDUE_MOST = 500 /* in one cycle; the others in the next */ };
 
 static struct op *add_op(const struct cycle_ops_in *in, enum op_kind kind, struct cycle_ops *out)
 {
@@ -99,31 +99,90 @@ static void add_memo(const struct cycle_ops_in *in, const struct berth_group *gr
     memo->value = str_take(&hex);
 }
 
-/* The victims are stopped; what they make room for is bound once they have ended: the engine sees
- * them releasing. */
-static void add_evictions(const struct cycle_ops_in *in, const struct berth_group *group,
-                          struct cycle_ops *out)
+/* Whether the ledger can name all that a group is about. */
+static bool is_eviction_known(const struct cycle_ops_in *in, const struct berth_group *group)
 {
     for (size_t i = 0; i < group->n_parts; i++) {
         const struct berth_part *part = &group->parts[i];
         uint64_t job = feed_job_number(part->task.job);
-        int64_t place = feed_group_index(in->feed, job, part->task.group);
-        struct op_stop *stop;
+        bool is_own = job == feed_job_number(group->job);
 
-        if (part->kind != BERTH_PART_EVICT || place < 0)
-            continue;
-        stop = &add_op(in, OP_STOP, out)->stop;
-        stop->job = job;
-        stop->is_attempt = true;
-        stop->attempt =
-            (struct attempt_key){ job, (uint32_t)place, part->task.index, part->task.attempt };
-        stop->cause = CAUSE_EVICTED;
-        stop->grace_ms = -1;
-        stop->fence = in->fence;
-        stop->by = text_copy("steward");
-        stop->reason = text_format("%s%s%s", group->reason ? group->reason : "evicted",
-                                   group->job ? " for " : "", group->job ? group->job : "");
+        if (feed_group_index(in->feed, job, part->task.group) < 0 ||
+            (part->kind != BERTH_PART_EVICT && !is_own))
+            return false;
     }
+    return true;
+}
+
+static void add_victim(const struct cycle_ops_in *in, const struct berth_part *part,
+                       struct op_evict *evict)
+{
+    uint64_t job = feed_job_number(part->task.job);
+
+    evict->victims[evict->n_victims++] = (struct op_victim){
+        .attempt = { job, (uint32_t)feed_group_index(in->feed, job, part->task.group),
+                     part->task.index, part->task.attempt },
+        .rev = part->version,
+    };
+}
+
+/* The victims are stopped, and what that frees is held for whom they went. A part that could be
+ * bound at once waits for nothing: it is bound with the others. */
+static void add_evict(const struct cycle_ops_in *in, const struct berth_group *group,
+                      struct cycle_ops *out)
+{
+    struct op_evict *evict = &add_op(in, OP_EVICT, out)->evict;
+    const char *action = group->action ? group->action : "";
+    struct feed_reservation open;
+
+    evict->job = feed_job_number(group->job);
+    evict->version = group->job_version;
+    evict->fence = in->fence;
+    evict->reason = text_copy(group->reason ? group->reason : action);
+    evict->decision = text_format("%" PRIu64 "/%s", in->revision, action);
+    evict->ttl_ms = group->until_ms > in->now_ms ? group->until_ms - in->now_ms : 0;
+    evict->victims = NEW0_N(struct op_victim, group->n_parts + 1);
+    evict->rooms = NEW0_N(struct op_room, group->n_parts + 1);
+    if (evict->job && feed_reservation(in->feed, evict->job, &open))
+        evict->replaces = open.id;
+    for (size_t i = 0; i < group->n_parts; i++) {
+        const struct berth_part *part = &group->parts[i];
+
+        if (part->kind == BERTH_PART_EVICT)
+            add_victim(in, part, evict);
+        else
+            evict->rooms[evict->n_rooms++] = (struct op_room){
+                .group = (uint32_t)feed_group_index(in->feed, evict->job, part->task.group),
+                .index = part->task.index,
+                .node = text_copy(part->node),
+                .facts = part->facts,
+            };
+    }
+}
+
+static void release(const struct cycle_ops_in *in, const struct feed_reservation *open,
+                    enum release why, struct cycle_ops *out)
+{
+    struct op_release *release = &add_op(in, OP_RELEASE, out)->release;
+
+    release->job = open->job;
+    release->reservation = open->id;
+    release->rev = open->rev;
+    release->why = why;
+    release->fence = in->fence;
+}
+
+/* What is over by its time is released whatever the engine says: see cycle_ops_release_overdue. */
+static void add_release(const struct cycle_ops_in *in, const struct berth_group *group,
+                        struct cycle_ops *out)
+{
+    const char *name = group->name && text_begins(group->name, "r-") ? group->name + 2 : NULL;
+    int why = states_find(group->reason ? group->reason : "", release_words, RELEASE_COUNT);
+    struct feed_reservation open;
+
+    if (why > RELEASE_NONE && why != RELEASE_TIMED_OUT &&
+        feed_reservation(in->feed, feed_job_number(name), &open))
+        release(in, &open, (enum release)why, out);
 }
 
 static void add_group(const struct cycle_ops_in *in, const struct berth_group *group,
@@ -148,10 +207,13 @@ static void add_group(const struct cycle_ops_in *in, const struct berth_group *g
         add_memo(in, group, out);
         return;
     case BERTH_GROUP_EVICT:
-        add_evictions(in, group, out);
-        return;
     case BERTH_GROUP_RESERVE:
+        if (is_eviction_known(in, group))
+            add_evict(in, group, out);
+        return;
     case BERTH_GROUP_RELEASE:
+        add_release(in, group, out);
+        return;
     case BERTH_GROUP_ORDER:
     case BERTH_GROUP_KIND_COUNT:
         break;
@@ -169,11 +231,11 @@ static enum wait_code waited_for(const struct verdicts *verdicts, uint64_t job)
     return verdict->reason->code;
 }
 
-void cycle_ops_fail_overdue(const struct cycle_ops_in *in, int64_t now_ms,
-                            const struct verdicts *verdicts, struct cycle_ops *out)
+void cycle_ops_fail_overdue(const struct cycle_ops_in *in, const struct verdicts *verdicts,
+                            struct cycle_ops *out)
 {
     struct feed_due due[OVERDUE_MOST];
-    size_t n = feed_overdue(in->feed, now_ms, due, COUNT_OF(due));
+    size_t n = feed_overdue(in->feed, in->now_ms, due, COUNT_OF(due));
 
     for (size_t i = 0; i < n; i++) {
         struct op_fail *fail = &add_op(in, OP_FAIL, out)->fail;
@@ -183,6 +245,34 @@ void cycle_ops_fail_overdue(const struct cycle_ops_in *in, int64_t now_ms,
         fail->fence = in->fence;
         fail->code = waited_for(verdicts, due[i].job);
         fail->reason = text_copy("it had not started by its deadline");
+    }
+}
+
+void cycle_ops_release_overdue(const struct cycle_ops_in *in, struct cycle_ops *out)
+{
+    struct feed_reservation over[RELEASE_MOST];
+    size_t n = feed_to_release(in->feed, in->now_ms, over, COUNT_OF(over));
+
+    for (size_t i = 0; i < n; i++)
+        release(in, &over[i], RELEASE_TIMED_OUT, out);
+}
+
+void cycle_ops_stop_short(const struct cycle_ops_in *in, int64_t timeout_ms, struct cycle_ops *out)
+{
+    uint64_t job = 0;
+
+    while ((job = feed_short(in->feed, in->now_ms, timeout_ms, job))) {
+        struct op_evict *evict = &add_op(in, OP_EVICT, out)->evict;
+        CLEANUP(freep)
+        struct feed_attempt *running = feed_running(in->feed, job, &evict->n_victims);
+
+        evict->fence = in->fence;
+        evict->reason = text_copy("its gang ran short for too long");
+        evict->decision = text_format("%" PRIu64 "/gangTimeout", in->revision);
+        evict->victims = NEW0_N(struct op_victim, evict->n_victims + 1);
+        for (size_t i = 0; i < evict->n_victims; i++)
+            evict->victims[i] =
+                (struct op_victim){ .attempt = running[i].key, .rev = running[i].rev };
     }
 }
 

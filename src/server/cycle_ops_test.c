@@ -68,9 +68,12 @@ static void stage_close(struct stage *stage)
 
 static struct cycle_ops_in ops_in(struct stage *stage)
 {
-    return (struct cycle_ops_in){
-        .feed = stage->feed, .revision = 7, .fence = 3, .done = on_done, .new_arg = new_arg
-    };
+    return (struct cycle_ops_in){ .feed = stage->feed,
+                                  .revision = 7,
+                                  .now_ms = 1000,
+                                  .fence = 3,
+                                  .done = on_done,
+                                  .new_arg = new_arg };
 }
 
 static void make(struct stage *stage, const struct berth_group *groups, size_t n)
@@ -160,30 +163,164 @@ TEST(ops_of_failures_are_the_jobs_or_the_tasks)
     stage_close(&stage);
 }
 
-TEST(ops_of_evictions_stop_attempts_and_say_for_whom)
+TEST(ops_of_evictions_hold_their_room_for_whom_it_is)
 {
     struct berth_part parts[] = {
-        { .kind = BERTH_PART_EVICT, .task = { "j-13", "worker", 1, 6 } },
-        { .kind = BERTH_PART_RESERVE, .task = { "j-12", "lead", 0, 1 } },
+        { .kind = BERTH_PART_EVICT, .task = { "j-13", "worker", 1, 6 }, .version = 44 },
+        { .kind = BERTH_PART_RESERVE, .task = { "j-12", "lead", 0, 1 }, .node = "n1", .facts = 9 },
     };
-    struct berth_group group = {
-        .kind = BERTH_GROUP_EVICT, .job = "j-12", .reason = "preempt", .parts = parts, .n_parts = 2
-    };
+    struct berth_group group = { .kind = BERTH_GROUP_EVICT,
+                                 .job = "j-12",
+                                 .job_version = 5,
+                                 .action = "preempt",
+                                 .reason = "preempt",
+                                 .until_ms = 301000,
+                                 .parts = parts,
+                                 .n_parts = 2 };
     struct stage stage;
-    const struct op_stop *stop;
+    const struct op_evict *evict;
 
     stage_open(&stage);
     make(&stage, &group, 1);
     CHECK_EQ(stage.ops.n, 1);
-    CHECK_EQ(stage.ops.at[0]->kind, OP_STOP);
-    stop = &stage.ops.at[0]->stop;
-    CHECK(stop->is_attempt);
-    CHECK_EQ(stop->attempt.job, 13);
-    CHECK_EQ(stop->attempt.group, 1);
-    CHECK_EQ(stop->attempt.number, 6);
-    CHECK_EQ(stop->cause, CAUSE_EVICTED);
-    CHECK_EQ(stop->fence, 3);
-    CHECK_TEXT(stop->reason, "preempt for j-12");
+    CHECK_EQ(stage.ops.at[0]->kind, OP_EVICT);
+    evict = &stage.ops.at[0]->evict;
+    CHECK_EQ(evict->job, 12);
+    CHECK_EQ(evict->version, 5);
+    CHECK_EQ(evict->replaces, 0);
+    CHECK_EQ(evict->fence, 3);
+    CHECK_EQ(evict->ttl_ms, 300000);
+    CHECK_TEXT(evict->reason, "preempt");
+    CHECK_EQ(evict->n_victims, 1);
+    CHECK_EQ(evict->victims[0].attempt.job, 13);
+    CHECK_EQ(evict->victims[0].attempt.group, 1);
+    CHECK_EQ(evict->victims[0].attempt.number, 6);
+    CHECK_EQ(evict->victims[0].rev, 44);
+    CHECK_EQ(evict->n_rooms, 1);
+    CHECK_EQ(evict->rooms[0].group, 0);
+    CHECK_TEXT(evict->rooms[0].node, "n1");
+    CHECK_EQ(evict->rooms[0].facts, 9);
+    stage_close(&stage);
+}
+
+TEST(ops_of_a_shuffle_are_for_nobody)
+{
+    struct berth_part part = { .kind = BERTH_PART_EVICT, .task = { "j-13", "worker", 1, 6 } };
+    struct berth_group group = {
+        .kind = BERTH_GROUP_EVICT, .reason = "shuffle", .parts = &part, .n_parts = 1
+    };
+    struct stage stage;
+
+    stage_open(&stage);
+    make(&stage, &group, 1);
+    CHECK_EQ(stage.ops.n, 1);
+    CHECK_EQ(stage.ops.at[0]->evict.job, 0);
+    CHECK_EQ(stage.ops.at[0]->evict.n_victims, 1);
+    stage_close(&stage);
+}
+
+/* What is held for j-12, as the feed hears of it. */
+static void hold(struct stage *stage, int64_t until)
+{
+    char node[] = "n1", waits[] = "[[13,1,1,6]]", empty[] = "";
+    struct row_reservation reservation = {
+        .job = 12, .id = 70, .rev = 71, .until = until, .reason = empty
+    };
+    struct row_part part = { .job = 12, .reservation = 70, .node = node, .waits = waits };
+    struct batch_event events[] = { { .kind = ROW_PART, .row.part = &part },
+                                    { .kind = ROW_RESERVATION, .row.reservation = &reservation } };
+    struct batch batch = { .events = events, .n_events = 2 };
+    struct feed_deltas deltas = { 0 };
+
+    feed_batch(stage->feed, &batch, &stage->arena, &deltas);
+    CHECK_EQ(deltas.n, 1);
+    CHECK_EQ(deltas.at[0].kind, BERTH_RESERVATION);
+    VEC_FINI(&deltas);
+}
+
+TEST(ops_of_releases_name_what_was_seen)
+{
+    struct berth_group groups[] = {
+        { .kind = BERTH_GROUP_RELEASE, .name = "r-j-12", .reason = "NODE_CHANGED" },
+        { .kind = BERTH_GROUP_RELEASE, .name = "r-j-13", .reason = "NODE_CHANGED" },
+        { .kind = BERTH_GROUP_RELEASE, .name = "r-j-12", .reason = "TIMED_OUT" },
+    };
+    struct stage stage;
+
+    stage_open(&stage);
+    hold(&stage, 0);
+    make(&stage, groups, 3);
+    CHECK_EQ(stage.ops.n, 1); /* nothing is held for j-13; time is the feed's to tell */
+    CHECK_EQ(stage.ops.at[0]->release.job, 12);
+    CHECK_EQ(stage.ops.at[0]->release.reservation, 70);
+    CHECK_EQ(stage.ops.at[0]->release.rev, 71);
+    CHECK_EQ(stage.ops.at[0]->release.why, RELEASE_NODE_CHANGED);
+    stage_close(&stage);
+}
+
+TEST(ops_release_what_nobody_came_for)
+{
+    struct cycle_ops_in in;
+    struct stage stage;
+
+    stage_open(&stage);
+    hold(&stage, 5000);
+    CHECK_EQ(feed_next_release(stage.feed), 5000);
+    in = ops_in(&stage);
+    in.now_ms = 4999;
+    cycle_ops_release_overdue(&in, &stage.ops);
+    CHECK_EQ(stage.ops.n, 0);
+    in.now_ms = 5000;
+    cycle_ops_release_overdue(&in, &stage.ops);
+    CHECK_EQ(stage.ops.n, 1);
+    CHECK_EQ(stage.ops.at[0]->release.why, RELEASE_TIMED_OUT);
+    stage_close(&stage);
+}
+
+TEST(ops_stop_a_gang_that_runs_short_for_too_long)
+{
+    char node[] = "n1";
+    struct row_job job = {
+        .id = 12, .version = 5, .state = JOB_RUNNING, .is_degraded = 1, .degraded_at = 2000
+    };
+    struct row_attempt attempt = { .job = 12,
+                                   .grp = 1,
+                                   .idx = 2,
+                                   .number = 4,
+                                   .node = node,
+                                   .rev = 55,
+                                   .state = ATTEMPT_RUNNING };
+    struct batch_event events[] = { { .kind = ROW_JOB, .row.job = &job },
+                                    { .kind = ROW_ATTEMPT, .row.attempt = &attempt } };
+    struct batch batch = { .events = events, .n_events = 2 };
+    struct feed_deltas deltas = { 0 };
+    struct cycle_ops_in in;
+    struct stage stage;
+
+    stage_open(&stage);
+    job.spec = text_copy("{}"); /* unreadable, and so the one that was read stands */
+    feed_batch(stage.feed, &batch, &stage.arena, &deltas);
+    in = ops_in(&stage);
+    CHECK_EQ(feed_next_short(stage.feed, 600000), 602000);
+    CHECK_EQ(feed_next_short(stage.feed, BERTH_NEVER), BERTH_NEVER);
+    in.now_ms = 601999;
+    cycle_ops_stop_short(&in, 600000, &stage.ops);
+    CHECK_EQ(stage.ops.n, 0);
+    in.now_ms = 602000;
+    cycle_ops_stop_short(&in, 600000, &stage.ops);
+    CHECK_EQ(stage.ops.n, 1);
+    CHECK_EQ(stage.ops.at[0]->evict.job, 0);
+    CHECK_EQ(stage.ops.at[0]->evict.n_victims, 1);
+    CHECK_EQ(stage.ops.at[0]->evict.victims[0].attempt.number, 4);
+    CHECK_EQ(stage.ops.at[0]->evict.victims[0].rev, 55);
+    /* While it stops it is asked nothing more. */
+    attempt.state = ATTEMPT_STOPPING;
+    feed_batch(stage.feed, &batch, &stage.arena, &deltas);
+    cycle_ops_stop_short(&in, 600000, &stage.ops);
+    CHECK_EQ(stage.ops.n, 1);
+    CHECK_EQ(feed_next_short(stage.feed, 600000), BERTH_NEVER);
+    free(job.spec);
+    VEC_FINI(&deltas);
     stage_close(&stage);
 }
 
@@ -252,7 +389,8 @@ TEST(ops_fail_what_did_not_start_by_its_deadline)
         CHECK_EQ(feed_next_deadline(stage.feed), 3000);
         in = ops_in(&stage);
         none = verdicts_make(NULL, 0);
-        cycle_ops_fail_overdue(&in, c->now_ms, none, &stage.ops);
+        in.now_ms = c->now_ms;
+        cycle_ops_fail_overdue(&in, none, &stage.ops);
         CHECK_EQ(stage.ops.n, c->n_overdue);
         if (c->n_overdue) {
             CHECK_EQ(stage.ops.at[0]->fail.job, 20);

@@ -270,7 +270,7 @@ TEST(cycle_stops_deciding_when_its_fence_is_old)
 TEST(cycle_refuses_a_configuration_that_names_what_is_not)
 {
     struct berth_config config = { .profile = "nobody" };
-    struct cycle_options options = { .config = &config };
+    struct cycle_options options = { .from = { .config = &config } };
     struct cycle *cycle = NULL;
     struct err err = { 0 };
     struct scene scene;
@@ -321,5 +321,80 @@ TEST(cycle_binds_a_backlog_in_rounds)
     CHECK(metrics.placed >= N - 100); /* the last round's answers may be on their way */
     CHECK(metrics.limited >= 5);
     CHECK_EQ(metrics.refused, 0);
+    stage_close(&stage);
+}
+
+/* ---- room that others make ---- */
+
+/* A job that fills the node, running; its attempt. */
+static uint64_t fill(struct stage *stage, char attempt[NAME_ATTEMPT_SIZE])
+{
+    uint64_t job =
+        scene_submit(&stage->scene, "{\"name\":\"low\",\"image\":\"dir:/i\",\"priority\":1,"
+                                    "\"grace\":\"7s\",\"resources\":{\"cpu\":8}}");
+
+    expect_some(&stage->agent, "start", attempt);
+    CHECK_TEXT(agent_ack(&stage->agent, attempt), "");
+    CHECK_TEXT(agent_report(&stage->agent, attempt, AGENT_RUNNING), "");
+    return job;
+}
+
+static const char urgent[] = "{\"name\":\"high\",\"image\":\"dir:/i\",\"priority\":9,"
+                             "\"resources\":{\"cpu\":2}}";
+static const char evicted[] = "\"state\":\"ended\",\"cause\":\"EVICTED\",\"signal\":15";
+
+TEST(cycle_evicts_for_the_urgent_and_lets_nobody_else_in)
+{
+    char victim[NAME_ATTEMPT_SIZE], attempt[NAME_ATTEMPT_SIZE], name[NAME_ATTEMPT_SIZE];
+    uint64_t low, high, small;
+    struct cycle_metrics metrics;
+    struct stage stage;
+    json_t *line;
+
+    stage_open(&stage);
+    stage_join(&stage);
+    low = fill(&stage, victim);
+    high = scene_submit(&stage.scene, urgent);
+    line = agent_expect(&stage.agent, "stop", victim);
+    CHECK_EQ(json_integer_value(json_object_get(line, "graceMs")), 7000);
+    json_decref(line);
+    /* More room than the urgent one needs comes free, but what it needs is held for it. */
+    small = scene_submit(&stage.scene, "{\"name\":\"small\",\"image\":\"dir:/i\","
+                                       "\"priority\":5,\"resources\":{\"cpu\":7}}");
+    CHECK_TEXT(agent_report(&stage.agent, victim, evicted), "");
+    expect_some(&stage.agent, "start", attempt);
+    name_attempt(high, "task", 0, 1, name);
+    CHECK_TEXT(attempt, name);
+    run_to_end(&stage.agent, attempt, AGENT_ENDED);
+    CHECK_EQ(scene_job_state(&stage.scene, high), JOB_SUCCEEDED);
+    /* Then they come by rank, the victim again. */
+    expect_some(&stage.agent, "start", attempt);
+    name_attempt(small, "task", 0, 1, name);
+    CHECK_TEXT(attempt, name);
+    run_to_end(&stage.agent, attempt, AGENT_ENDED);
+    expect_some(&stage.agent, "start", attempt);
+    name_attempt(low, "task", 0, 2, name);
+    CHECK_TEXT(attempt, name);
+    cycle_metrics(stage.cycle, &metrics);
+    CHECK_EQ(metrics.evicted, 1);
+    stage_close(&stage);
+}
+
+TEST(cycle_ends_what_it_holds_with_its_owner)
+{
+    char victim[NAME_ATTEMPT_SIZE], attempt[NAME_ATTEMPT_SIZE], name[NAME_ATTEMPT_SIZE];
+    uint64_t low, high;
+    struct stage stage;
+
+    stage_open(&stage);
+    stage_join(&stage);
+    low = fill(&stage, victim);
+    high = scene_submit(&stage.scene, urgent);
+    json_decref(agent_expect(&stage.agent, "stop", victim));
+    scene_cancel(&stage.scene, high);
+    CHECK_TEXT(agent_report(&stage.agent, victim, evicted), "");
+    expect_some(&stage.agent, "start", attempt); /* nobody wants its room: it comes back itself */
+    name_attempt(low, "task", 0, 2, name);
+    CHECK_TEXT(attempt, name);
     stage_close(&stage);
 }

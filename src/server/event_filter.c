@@ -27,7 +27,8 @@ static bool type_passes(const char *types, const char *type)
 /* Tokens, leases and the like are the admins' business; a job is its namespace's. */
 static bool may_see(const struct who *who, enum row_kind kind, const char *ns)
 {
-    if (kind == ROW_JOB || kind == ROW_TASK || kind == ROW_ATTEMPT)
+    if (kind == ROW_JOB || kind == ROW_TASK || kind == ROW_ATTEMPT || kind == ROW_RESERVATION ||
+        kind == ROW_PART)
         return !who->ns[0] || (ns && text_eq(who->ns, ns));
     if (kind == ROW_NODE || kind == ROW_QUEUE)
         return true;

@@ -5,37 +5,10 @@
 #include <jansson.h>
 #include <string.h>
 
-#include "base/heap.h"
 #include "base/log.h"
-#include "base/map.h"
 #include "base/name.h"
 #include "base/quantity.h"
-
-/* What the engine was told of one task. */
-struct fed_task {
-    uint32_t number; /* of its last attempt */
-    uint8_t state;   /* enum berth_task_state */
-    bool is_told;    /* a delta went out: its end must too */
-};
-
-/* A live job. */
-struct fed {
-    uint64_t id;
-    char *spec_text;       /* that `spec` was read from */
-    struct job_spec *spec; /* what the texts of `job` are borrowed from */
-    struct arena arena;    /* lists of `job` */
-    struct berth_job job;
-    uint32_t *first; /* of each group, the place of its first task */
-    struct fed_task *tasks;
-    struct heap_item due; /* in feed->dues while it must start by job.deadline_at_ms */
-    struct fed *next;     /* among those that wait for the next call to be freed */
-};
-
-struct feed {
-    struct map jobs;   /* number to struct fed */
-    struct heap dues;  /* by deadline */
-    struct fed *ended; /* deltas may still point into them */
-};
+#include "server/feed_inside.h"
 
 static void fed_clear(struct fed *fed)
 {
@@ -90,6 +63,12 @@ static void forget_all(struct feed *feed)
         fed_free(entry->value);
     map_fini(&feed->jobs);
     feed->jobs = (struct map){ 0 };
+    VEC_FINI(&feed->degraded);
+    feed_rooms_forget(&feed->rooms);
+    MAP_EACH (entry, &feed->folders)
+        mem_free(entry->value);
+    map_fini(&feed->folders);
+    feed->folders = (struct map){ 0 };
 }
 
 void feed_free(struct feed *feed)
@@ -222,7 +201,9 @@ static void feed_queue(const struct batch_event *event, struct arena *arena,
     queue->seq = row->seq;
     queue->parent = row->parent && *row->parent ? row->parent : NULL;
     queue->state = (enum queue_state)row->state;
-    queue->min_runtime_ms = -1;
+    queue->min_runtime_ms = json_object_get(spec, "minRuntime")
+                                ? json_integer_value(json_object_get(spec, "minRuntime"))
+                                : -1; /* the policy's */
     queue->weight = (int)json_integer_value(json_object_get(spec, "weight"));
     queue->priority = (int)json_integer_value(json_object_get(spec, "priority"));
     queue->has_deserved = json_object_get(spec, "deserved") != NULL;
@@ -234,12 +215,36 @@ static void feed_queue(const struct batch_event *event, struct arena *arena,
     add(deltas, BERTH_QUEUE, false, queue);
 }
 
-static void feed_node(const struct batch_event *event, struct arena *arena,
+/* Folders are kept for good: which of them a job's image lies in is all that the engine hears of
+ * it, so that images that the same nodes allow are alike. */
+static struct berth_words read_folders(struct feed *feed, const json_t *list, struct arena *arena)
+{
+    const char **at = ARENA_NEW0_N(arena, const char *, json_array_size(list));
+    size_t n = 0, i;
+    json_t *value;
+
+    json_array_foreach((json_t *)list, i, value)
+    {
+        const char *folder = json_string_value(value);
+
+        if (!folder)
+            continue;
+        at[n++] = arena_text(arena, folder);
+        if (map_get(&feed->folders, folder))
+            continue;
+        folder = text_copy(folder);
+        map_put(&feed->folders, folder, (void *)folder);
+        feed->has_new_folders = true;
+    }
+    return (struct berth_words){ at, n };
+}
+
+static void feed_node(struct feed *feed, const struct batch_event *event, struct arena *arena,
                       struct feed_deltas *deltas)
 {
     const struct row_node *row = event->row.node;
     struct berth_node *node = ARENA_NEW0(arena, struct berth_node);
-    json_t *offers, *labels, *taints;
+    json_t *offers, *labels, *taints, *images;
 
     node->id = row->name;
     /* A node that is gone is none: no count of nodes has it. */
@@ -250,6 +255,7 @@ static void feed_node(const struct batch_event *event, struct arena *arena,
     offers = read_json(row->offers, "offers of node", row->name);
     labels = read_json(row->labels, "labels of node", row->name);
     taints = read_json(row->taints, "taints of node", row->name);
+    images = read_json(row->images, "images of node", row->name);
     node->seq = row->seq;
     node->state = (enum node_state)row->state;
     node->cordoned = row->is_cordoned != 0;
@@ -259,10 +265,13 @@ static void feed_node(const struct batch_event *event, struct arena *arena,
     node->offers = read_amounts(offers, arena, row->name);
     node->labels = read_labels(labels, arena);
     read_taints(taints, arena, node);
-    node->heard_at_ms = row->heard_at;
+    node->image_folders = read_folders(feed, images, arena);
+    /* The row says when its state last changed: of one that is ready nobody need ask. */
+    node->heard_at_ms = row->state == NODE_READY ? 0 : row->heard_at;
     json_decref(offers);
     json_decref(labels);
     json_decref(taints);
+    json_decref(images);
     add(deltas, BERTH_NODE, false, node);
 }
 
@@ -305,8 +314,58 @@ static void tolerations_from_spec(const struct job_group *from, struct arena *ar
     out->n_tolerations = from->n_tolerations;
 }
 
-void feed_job_from_spec(const struct job_spec *spec, const char *id, struct arena *arena,
-                        struct berth_job *out)
+/* Whether a path ("/a/b", or "/a/b:tag") lies in a folder, which may end with a slash. */
+static bool is_in_folder(const char *path, const char *folder)
+{
+    size_t n = strlen(folder);
+
+    while (n && folder[n - 1] == '/')
+        n--;
+    return strncmp(path, folder, n) == 0 && (path[n] == '/' || path[n] == ':' || path[n] == '\0');
+}
+
+/* What the engine hears of an image: the longest folder known that it lies in, "/" if it lies in
+ * none; NULL if it is no path or no node bounds images. */
+static const char *folder_of_image(const struct feed *feed, const char *image)
+{
+    const char *path = strchr(image, ':'), *best = NULL;
+
+    if (!path || path[1] != '/' || feed->folders.n == 0)
+        return NULL;
+    MAP_EACH (entry, &feed->folders) {
+        const char *folder = entry->value;
+        if (is_in_folder(path + 1, folder) && (!best || strlen(folder) > strlen(best)))
+            best = folder;
+    }
+    return best ? best : "/";
+}
+
+/* Jobs may be allowed on other nodes when folders came that were not known. */
+static void tell_folders(struct feed *feed, struct arena *arena, struct feed_deltas *deltas)
+{
+    feed->has_new_folders = false;
+    MAP_EACH (entry, &feed->jobs) {
+        struct fed *fed = entry->value;
+        struct berth_job *copy;
+        bool is_changed = false;
+
+        for (size_t g = 0; fed->spec && g < fed->spec->n_groups; g++) {
+            struct berth_task_group *group = (struct berth_task_group *)&fed->job.groups[g];
+            const char *folder = folder_of_image(feed, fed->spec->groups[g].image);
+
+            is_changed = is_changed || !text_eq(folder, group->image);
+            group->image = folder;
+        }
+        if (!is_changed)
+            continue;
+        copy = ARENA_NEW0(arena, struct berth_job);
+        *copy = fed->job;
+        add(deltas, BERTH_JOB, false, copy);
+    }
+}
+
+void feed_job_from_spec(const struct feed *feed, const struct job_spec *spec, const char *id,
+                        struct arena *arena, struct berth_job *out)
 {
     struct berth_task_group *groups = ARENA_NEW0_N(arena, struct berth_task_group, spec->n_groups);
     struct berth_minimum *minima = ARENA_NEW0_N(arena, struct berth_minimum, spec->n_groups);
@@ -328,6 +387,7 @@ void feed_job_from_spec(const struct job_spec *spec, const char *id, struct aren
         groups[i].name = from->name;
         groups[i].role = from->name;
         groups[i].replicas = from->replicas;
+        groups[i].image = folder_of_image(feed, from->image);
         groups[i].asks = to_amounts(&from->resources, arena);
         groups[i].labels = to_labels(&spec->labels, arena);
         groups[i].node_selector = to_labels(&from->node_selector, arena);
@@ -385,7 +445,7 @@ static bool take_spec(struct feed *feed, struct fed *fed, const struct row_job *
     retire_spec(feed, fed);
     fed->spec = spec;
     fed->spec_text = text_copy(row->spec);
-    feed_job_from_spec(spec, arena_text(&fed->arena, id), &fed->arena, &fed->job);
+    feed_job_from_spec(feed, spec, arena_text(&fed->arena, id), &fed->arena, &fed->job);
     if (fed->tasks)
         return true;
     fed->tasks = NEW0_N(struct fed_task, spec->n_tasks + 1);
@@ -396,6 +456,18 @@ static bool take_spec(struct feed *feed, struct fed *fed, const struct row_job *
     }
     fed->first[spec->n_groups] = n;
     return true;
+}
+
+static void set_degraded(struct feed *feed, struct fed *fed, int64_t since)
+{
+    bool was = fed->degraded_at != 0;
+
+    fed->degraded_at = since;
+    if (!was && since)
+        VEC_PUSH(&feed->degraded, fed->id);
+    for (size_t i = feed->degraded.n; was && !since && i-- > 0;)
+        if (feed->degraded.at[i] == fed->id)
+            VEC_SWAP_OUT(&feed->degraded, i);
 }
 
 /* Ends what the engine was told of a job's tasks, and the job. */
@@ -417,6 +489,7 @@ static void end_job(struct feed *feed, struct fed *fed, struct arena *arena,
     }
     if (fed->spec)
         add(deltas, BERTH_JOB, true, &fed->job);
+    set_degraded(feed, fed, 0);
     map_remove_int(&feed->jobs, fed->id);
     if (fed->due.place != HEAP_OUT)
         heap_remove(&feed->dues, &fed->due);
@@ -477,6 +550,7 @@ static void feed_job_row(struct feed *feed, const struct batch_event *event, str
         job->admitted_at_ms = before.admitted_at_ms;
     job->deadline_at_ms = fed->spec->deadline_ms ? row->submitted_at + fed->spec->deadline_ms : 0;
     set_due(feed, fed, row);
+    set_degraded(feed, fed, row->degraded_at);
     if (!is_new && before.version == job->version && before.priority == job->priority &&
         before.phase == job->phase && before.withheld == job->withheld &&
         before.stopping == job->stopping && before.admitted_at_ms == job->admitted_at_ms)
@@ -563,6 +637,7 @@ static void feed_attempt(struct feed *feed, const struct batch_event *event, str
     task->tries = (uint32_t)row->tries;
     task->evictions = (uint32_t)row->evictions;
     told->number = task->attempt;
+    told->rev = row->rev;
     told->state = (uint8_t)task->state;
     told->is_told = true;
     add(deltas, BERTH_TASK, false, task);
@@ -614,7 +689,7 @@ static void feed_event(struct feed *feed, const struct batch_event *event, struc
     if (event->kind == ROW_QUEUE)
         feed_queue(event, arena, deltas);
     else if (event->kind == ROW_NODE)
-        feed_node(event, arena, deltas);
+        feed_node(feed, event, arena, deltas);
     else if (event->kind == ROW_MEMO)
         feed_memo(event, arena, deltas);
     else if (event->kind == ROW_JOB)
@@ -623,6 +698,10 @@ static void feed_event(struct feed *feed, const struct batch_event *event, struc
         feed_attempt(feed, event, arena, deltas);
     else if (event->kind == ROW_TASK)
         feed_task(feed, event, arena, deltas);
+    else if (event->kind == ROW_RESERVATION)
+        feed_rooms_reservation(&feed->rooms, event->row.reservation);
+    else if (event->kind == ROW_PART)
+        feed_rooms_part(&feed->rooms, event->row.part);
 }
 
 static bool is_of_task(const struct batch_event *event)
@@ -643,71 +722,7 @@ void feed_batch(struct feed *feed, const struct batch *batch, struct arena *aren
     for (size_t i = 0; batch->is_base && i < batch->n_events; i++)
         if (is_of_task(&batch->events[i]))
             feed_event(feed, &batch->events[i], arena, deltas);
-}
-
-/* ---- questions ---- */
-
-int64_t feed_group_index(const struct feed *feed, uint64_t job, const char *group)
-{
-    const struct fed *fed = map_get_int(&feed->jobs, job);
-
-    for (size_t i = 0; fed && fed->spec && i < fed->spec->n_groups; i++)
-        if (strcmp(fed->spec->groups[i].name, group) == 0)
-            return (int64_t)i;
-    return -1;
-}
-
-bool feed_first_waiting(const struct feed *feed, uint64_t job, struct berth_task_ref *out)
-{
-    const struct fed *fed = map_get_int(&feed->jobs, job);
-
-    for (size_t g = 0; fed && fed->spec && g < fed->spec->n_groups; g++) {
-        for (uint32_t i = fed->first[g]; i < fed->first[g + 1]; i++) {
-            if (fed->tasks[i].state != BERTH_TASK_PENDING)
-                continue;
-            *out = (struct berth_task_ref){ .job = fed->job.id,
-                                            .group = fed->job.groups[g].name,
-                                            .index = i - fed->first[g] };
-            return true;
-        }
-    }
-    return false;
-}
-
-int64_t feed_next_deadline(const struct feed *feed)
-{
-    const struct heap_item *top = heap_top(&feed->dues);
-
-    return top ? CONTAINER(top, struct fed, due)->job.deadline_at_ms : BERTH_NEVER;
-}
-
-size_t feed_overdue(const struct feed *feed, int64_t now_ms, struct feed_due *out, size_t most)
-{
-    size_t n = 0;
-
-    if (feed_next_deadline(feed) > now_ms)
-        return 0;
-    for (size_t i = 0; i < feed->dues.n && n < most; i++) {
-        const struct fed *fed = CONTAINER(feed->dues.items[i], struct fed, due);
-
-        if (fed->job.deadline_at_ms <= now_ms)
-            out[n++] = (struct feed_due){ fed->id, fed->job.version };
-    }
-    return n;
-}
-
-const struct berth_job *feed_job(const struct feed *feed, uint64_t job)
-{
-    const struct fed *fed = map_get_int(&feed->jobs, job);
-
-    return fed && fed->spec ? &fed->job : NULL;
-}
-
-uint64_t feed_job_number(const char *id)
-{
-    int64_t number = 0;
-
-    if (!id || !text_begins(id, "j-") || text_to_int(id + 2, 1, INT64_MAX, &number) < 0)
-        return 0;
-    return (uint64_t)number;
+    if (feed->has_new_folders)
+        tell_folders(feed, arena, deltas);
+    feed_rooms_tell(&feed->rooms, feed, arena, deltas);
 }

@@ -16,6 +16,13 @@
 
 struct feed;
 
+/* What the server's engines are made from. Borrowed: it outlives them. */
+struct feed_engine_from {
+    const struct berth_config *config;       /* NULL: profile berth */
+    const struct berth_plugin_file *plugins; /* that it may name */
+    size_t n_plugins;
+};
+
 struct feed_deltas {
     VEC_OF(struct berth_delta);
 };
@@ -53,16 +60,41 @@ struct feed_due {
 int64_t feed_next_deadline(const struct feed *feed);
 /** Those that should have started by now, at most so many; how many there are in out. */
 size_t feed_overdue(const struct feed *feed, int64_t now_ms, struct feed_due *out, size_t most);
+/* A live attempt of a job, as it was last seen. */
+struct feed_attempt {
+    struct attempt_key key;
+    uint64_t rev;
+};
+/** When the first of the gangs that run short has done so for that long; BERTH_NEVER if none does. */
+int64_t feed_next_short(const struct feed *feed, int64_t timeout_ms);
+/** One that has, by now, and is not being stopped; 0 if there is none. @after  those with a larger id */
+uint64_t feed_short(const struct feed *feed, int64_t now_ms, int64_t timeout_ms, uint64_t after);
+/** Its live attempts that are not being stopped; yours to mem_free. */
+struct feed_attempt *feed_running(const struct feed *feed, uint64_t job, size_t *n);
+
+/* Room that is held for a job. */
+struct feed_reservation {
+    uint64_t job, id, rev;
+    int64_t until_ms; /* when it is let go as things stand; 0 never */
+};
+/** What is held for a job; false if nothing is. */
+bool feed_reservation(const struct feed *feed, uint64_t job, struct feed_reservation *out);
+/** When the first of them is let go; BERTH_NEVER if none is. */
+int64_t feed_next_release(const struct feed *feed);
+/** Those that should have been let go by now, at most so many, by job; how many there are in out. */
+size_t feed_to_release(const struct feed *feed, int64_t now_ms, struct feed_reservation *out,
+                       size_t most);
 /** The job number in an engine's job key ("j-12"); 0 if it is none. */
 uint64_t feed_job_number(const char *id);
 
 /**
  * Fills in an engine's job from a specification: all that does not depend on how far it came.
  *
+ * @feed    which knows what folders nodes allow images from
  * @id      its key, borrowed
- * @arena   where the lists live; texts are borrowed from the specification
+ * @arena   where the lists live; texts are borrowed from the specification and the feed
  */
-void feed_job_from_spec(const struct job_spec *spec, const char *id, struct arena *arena,
-                        struct berth_job *out);
+void feed_job_from_spec(const struct feed *feed, const struct job_spec *spec, const char *id,
+                        struct arena *arena, struct berth_job *out);
 
 #endif

@@ -3,17 +3,20 @@
 
 #include "base/log.h"
 
-int feed_engine_make(const struct berth_config *config, struct berth_engine **engine,
+int feed_engine_make(const struct feed_engine_from *from, struct berth_engine **engine,
                      struct err *err)
 {
-    struct berth_delta delta = { .kind = BERTH_CONFIG, .config = config };
+    struct berth_delta delta = { .kind = BERTH_CONFIG, .config = from->config };
     int r;
 
     berth_engine_free(*engine);
     *engine = berth_engine_new(err);
     if (!*engine)
         return err->code;
-    if (!config)
+    for (size_t i = 0; i < from->n_plugins; i++)
+        if (berth_engine_add_plugin(*engine, &from->plugins[i], err) < 0)
+            return err->code;
+    if (!from->config)
         return 0;
     r = berth_engine_apply(*engine, &delta, 1, err);
     return r < 0 ? err_wrap(err, "configure the engine") : 0;

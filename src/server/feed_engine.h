@@ -9,10 +9,9 @@
 /**
  * Makes a new, empty engine, instead of the one that is there.
  *
- * @config  NULL: profile berth
  * @engine  NULL or an engine, which is freed; then the new one
  */
-MUST_CHECK int feed_engine_make(const struct berth_config *config, struct berth_engine **engine,
+MUST_CHECK int feed_engine_make(const struct feed_engine_from *from, struct berth_engine **engine,
                                 struct err *err);
 /**
  * Applies a batch. What no engine could hold is said and left out.

@@ -9,7 +9,8 @@ static char n1[] = "n1", train[] = "train", brace[] = "{", prod[] = "prod", root
 static char offers[] = "{\"cpu\":8000,\"memory\":1024}";
 static char labels[] = "{\"disk\":\"nvme\"}";
 static char taints[] = "[{\"key\":\"k\",\"value\":\"v\",\"effect\":\"PreferNoSchedule\"}]";
-static char share_text[] = "{\"weight\":3,\"cap\":{\"cpu\":\"12\"},\"deserved\":{}}";
+static char share_text[] = "{\"weight\":3,\"cap\":{\"cpu\":\"12\"},\"deserved\":{},"
+                           "\"minRuntime\":90000}";
 
 /* Canonical texts, made by the reader that the server uses. */
 static char *spec_of(const char *text)
@@ -71,6 +72,45 @@ static void feed_row(struct fixture *f, enum row_kind kind, const void *row)
     struct batch_event event = { .rev = 5, .at = 5000, .kind = kind, .row.any = row };
 
     feed_events(f, &event, 1, false);
+}
+
+static const struct {
+    const char *name, *image, *folder; /* folder: what the engine hears of it */
+} images[] = {
+    { "below a folder", "dir:/srv/images/a", "/srv/images" },
+    { "the folder itself, with a tag", "oci:/srv/images:v1", "/srv/images" },
+    { "below the longer of two", "oci:/srv/images/team/b", "/srv/images/team/" },
+    { "a folder that only begins alike", "dir:/srv/images2/a", "/" },
+    { "elsewhere", "dir:/opt/a", "/" },
+};
+
+TEST(feed_tells_which_folder_an_image_lies_in)
+{
+    static char folders[] = "[\"/srv/images\",\"/srv/images/team/\"]";
+
+    ROW_EACH (c, images) {
+        struct fixture f;
+        struct row_node node = { .name = n1, .seq = 3, .state = NODE_READY, .facts = 4 };
+        CLEANUP(freep)
+        char *text = text_format("{\"name\":\"t\",\"image\":\"%s\"}", c->image);
+
+        fixture_init(&f);
+        free(f.spec);
+        f.job.spec = f.spec = spec_of(text);
+        feed_row(&f, ROW_JOB, &f.job);
+        CHECK(!f.deltas.at[0].job->groups[0].image); /* no node bounds its images */
+        feed_row(&f, ROW_NODE, &node);
+        CHECK_EQ(f.deltas.n, 1);
+        node.images = folders;
+        feed_row(&f, ROW_NODE, &node);
+        CHECK_EQ(f.deltas.n, 2);
+        CHECK_EQ(f.deltas.at[0].node->image_folders.n, 2);
+        CHECK_EQ(f.deltas.at[1].kind, BERTH_JOB);
+        CHECK_TEXT(f.deltas.at[1].job->groups[0].image, c->folder);
+        feed_row(&f, ROW_NODE, &node); /* the same folders again: no word of the job */
+        CHECK_EQ(f.deltas.n, 1);
+        fixture_fini(&f);
+    }
 }
 
 TEST(feed_tells_of_a_job_once)
@@ -383,6 +423,7 @@ TEST(feed_tells_of_nodes_and_queues)
     CHECK_EQ(share->state, QUEUE_DRAINING);
     CHECK_EQ(share->capability.at[0].value, 12000);
     CHECK(share->has_deserved);
+    CHECK_EQ(share->min_runtime_ms, 90000);
     fixture_fini(&f);
 }
 

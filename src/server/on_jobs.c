@@ -20,7 +20,7 @@ struct list {
     char *label_key;
     struct verdicts *verdicts;
     struct nodes *nodes;
-    bool hides_jobs;
+    bool hides_jobs, has_resources;
     json_t *items;
     uint64_t last;
     bool has_more;
@@ -119,7 +119,8 @@ static bool read_filter(struct call *call, struct list *list)
     filter->user = call_query(call, "user");
     filter->name = call_query(call, "name");
     read_label(call, list);
-    if (!cursor_read(call, &list->cursor) || !read_states(call, &filter->states) ||
+    if (!call_query_bool(call, "resources", &list->has_resources) ||
+        !cursor_read(call, &list->cursor) || !read_states(call, &filter->states) ||
         !read_active(call, &filter->states) || !read_since(call, &filter->since) ||
         !read_namespace(call, filter))
         return false;
@@ -136,12 +137,16 @@ static int list_row(const void *row, void *arg)
     const struct row_job *job = row;
     struct list *list = arg;
     struct show_view view = { list->verdicts, list->nodes, list->hides_jobs };
+    json_t *item;
 
     if (json_array_size(list->items) == list->cursor.limit) {
         list->has_more = true;
         return 1;
     }
-    json_array_append_new(list->items, show_job(job, NULL, &view));
+    item = show_job(job, NULL, &view);
+    if (list->has_resources)
+        show_job_resources(item, job);
+    json_array_append_new(list->items, item);
     list->last = job->id;
     return 0;
 }
@@ -224,9 +229,142 @@ static struct job_spec *read_spec(struct call *call)
     return spec;
 }
 
+/* ---- what the cluster makes of it ---- */
+
+/* What a submit keeps until it is sent. */
+struct submit {
+    struct op *op;
+    bool is_dry, needs_feasible, warns;
+};
+
+static void submit_free(void *state)
+{
+    struct submit *submit = state;
+
+    if (submit->op)
+        op_free(submit->op);
+    free(submit);
+}
+
+static json_t *show_verdicts(const struct view_answer *answer, bool hides_jobs)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < answer->n_verdicts; i++) {
+        const struct berth_verdict *verdict = &answer->verdicts[i];
+        json_t *object = json_object(), *reason = show_reason(verdict->reason, true, hides_jobs);
+
+        show_text(object, "group", verdict->group);
+        show_number(object, "tasks", verdict->n_tasks);
+        json_object_update(object, reason);
+        json_decref(reason);
+        json_array_append_new(list, object);
+    }
+    return list;
+}
+
+/* "group worker: LARGER_THAN_ANY_NODE: cpu 64 of 8": the first of them, for a problem. */
+static void refuse_never(struct call *call, const struct berth_verdict *verdict)
+{
+    const struct berth_reason *reason = verdict->reason;
+    CLEANUP(str_fini) struct str text = { 0 };
+
+    str_addf(&text, "group %s: %s", verdict->group, wait_codes[reason->code].word);
+    if (reason->resource) {
+        str_addf(&text, ": asks %s ", reason->resource);
+        quantity_format(reason->asked, quantity_unit_of(reason->resource), &text);
+        str_add(&text, ", at most ");
+        quantity_format(reason->limit, quantity_unit_of(reason->resource), &text);
+    } else if (reason->wants) {
+        str_addf(&text, ": wants %s", reason->wants);
+    }
+    problem_set(&call->problem, PROBLEM_NEVER_FITS, "%s", str_text(&text));
+}
+
+static bool is_answered(struct call *call, const struct view_answer *answer)
+{
+    if (answer->code == 0)
+        return true;
+    problem_set(&call->problem, PROBLEM_INTERNAL, "%s", answer->err.text);
+    return false;
+}
+
+/* ---- dry run ---- */
+
+static void show_binds(struct call *call, const struct view_answer *answer)
+{
+    json_t *placements = json_array();
+    size_t n_evicted = 0;
+
+    for (size_t i = 0; i < answer->n_groups; i++) {
+        for (size_t k = 0; k < answer->groups[i].n_parts; k++) {
+            const struct berth_part *part = &answer->groups[i].parts[k];
+            CLEANUP(freep) char *task = NULL;
+            json_t *object;
+
+            n_evicted += part->kind == BERTH_PART_EVICT;
+            if (part->kind == BERTH_PART_EVICT)
+                continue;
+            task = text_format("%s.%u", part->task.group, part->task.index);
+            object = json_object();
+            show_text(object, "task", task);
+            show_text(object, "node", part->node);
+            json_array_append_new(placements, object);
+        }
+    }
+    show_set(call->answer, "placements", placements);
+    if (n_evicted)
+        show_number(call->answer, "evicts", (int64_t)n_evicted);
+}
+
+/* On the API loop. */
+static void planned(const struct view_answer *answer, void *arg)
+{
+    struct call *call = arg;
+
+    if (is_answered(call, answer)) {
+        bool starts = false;
+
+        call->answer = json_object();
+        for (size_t i = 0; i < answer->n_groups; i++)
+            starts = starts || answer->groups[i].kind == BERTH_GROUP_BIND ||
+                     answer->groups[i].kind == BERTH_GROUP_EVICT;
+        show_text(call->answer, "outcome", starts ? "start" : "wait");
+        show_binds(call, answer);
+        show_set(call->answer, "reasons", show_verdicts(answer, call->who.ns[0]));
+        call->revision = answer->revision;
+        show_number(call->answer, "revision", (int64_t)call->revision);
+    }
+    call_end(call);
+}
+
+/* ---- submit ---- */
+
+/* On the API loop. */
+static void warned(const struct view_answer *answer, void *arg)
+{
+    struct call *call = arg;
+
+    /* The job is there: what cannot be said of it is no problem of the submit. */
+    if (answer->code == 0 && answer->n_verdicts)
+        show_set(call->answer, "warnings", show_verdicts(answer, call->who.ns[0]));
+    call_end(call);
+}
+
+static void warn(struct call *call)
+{
+    struct view_question question = { .kind = VIEW_NEVER, .spec = call_job(call)->spec };
+
+    if (!question.spec || call->server->is_closing)
+        call_end(call);
+    else
+        view_ask(call->server->view, &question, call->server->loop, warned, call);
+}
+
 static void submitted(struct call *call)
 {
     const struct op_submit *submit = &call->op->submit;
+    bool warns = ((struct submit *)call->state)->warns;
     char id[NAME_ATTEMPT_SIZE], location[NAME_ATTEMPT_SIZE + 16];
 
     name_job(submit->job, id);
@@ -237,27 +375,56 @@ static void submitted(struct call *call)
     else
         call->server->counts.submitted++;
     call->status = 201;
+    free(call->state);
     call_job_of(call, submit->job);
-    call_read(call, call_job_show, NULL);
+    call_read(call, call_job_show, warns ? warn : NULL);
+}
+
+/* On the API loop. */
+static void feasible(const struct view_answer *answer, void *arg)
+{
+    struct call *call = arg;
+    struct submit *submit = call->state;
+
+    if (is_answered(call, answer) && answer->n_verdicts)
+        refuse_never(call, &answer->verdicts[0]);
+    if (call->problem.code)
+        call_end(call);
+    else
+        call_send(call, TAKE(submit->op), submitted);
+}
+
+static bool read_ways(struct call *call, struct submit *out)
+{
+    return call_query_bool(call, "dryRun", &out->is_dry) &&
+           call_query_bool(call, "requireFeasible", &out->needs_feasible) &&
+           call_query_bool(call, "warn", &out->warns);
 }
 
 void on_jobs_submit(struct call *call)
 {
-    const char *key;
-    char digest[DIGEST_HEX_SIZE];
+    struct submit *submit = NEW0(struct submit);
+    struct view_question question = { 0 };
     struct job_spec *spec;
+    const char *key;
     struct op *op;
 
-    spec = read_key(call, &key) ? read_spec(call) : NULL;
+    call->state = submit;
+    call->free_state = submit_free;
+    spec = read_ways(call, submit) && read_key(call, &key) ? read_spec(call) : NULL;
     if (!spec) {
         call_end(call);
         return;
     }
-    free(job_spec_to_text(spec, digest));
-    op = op_new(OP_SUBMIT, NULL, NULL);
+    op = submit->op = op_new(OP_SUBMIT, NULL, NULL);
     op->submit.user = text_copy(call->who.user);
     op->submit.key = text_copy(key);
-    op->submit.digest = text_copy(digest);
     op->submit.spec = spec;
-    call_send(call, op, submitted);
+    question.spec = spec;
+    question.kind = submit->is_dry ? VIEW_PLAN : VIEW_NEVER;
+    if (submit->is_dry || submit->needs_feasible)
+        view_ask(call->server->view, &question, call->server->loop,
+                 submit->is_dry ? planned : feasible, call);
+    else
+        call_send(call, TAKE(submit->op), submitted);
 }

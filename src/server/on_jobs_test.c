@@ -254,3 +254,55 @@ TEST(a_job_is_held_and_released)
     }
     serving_stop(&s);
 }
+
+static const char huge[] = "{\"name\":\"huge\",\"groups\":[{\"name\":\"w\",\"image\":\"oci:/i\","
+                           "\"resources\":{\"cpu\":64}}]}";
+
+/* A node of four cores whose agent says nothing more. */
+static void join(struct serving *s)
+{
+    SERVING_EXPECT_AS(s, s->agent_token, 200, "POST /v1/worker/register", "",
+                      "{\"node\":\"n1\",\"bootId\":\"b\",\"incarnation\":\"\",\"revisionSeen\":0,"
+                      "\"version\":\"1\",\"offers\":{\"cpu\":4000,\"memory\":1073741824},"
+                      "\"labels\":{},\"taints\":[],\"info\":{},\"attempts\":[]}");
+}
+
+TEST(a_dry_run_says_what_would_be_and_submits_nothing)
+{
+    struct serving s;
+
+    serving_start(&s);
+    join(&s);
+    SERVING_EXPECT(&s, 200, "POST /v1/jobs?dryRun=1", "",
+                   "{\"name\":\"a\",\"image\":\"oci:/i\",\"resources\":{\"cpu\":4}}");
+    CHECK_TEXT(serving_get(&s, "outcome"), "start");
+    CHECK_TEXT(serving_get(&s, "placements.0.task"), "task.0");
+    CHECK_TEXT(serving_get(&s, "placements.0.node"), "n1");
+    SERVING_EXPECT(&s, 200, "POST /v1/jobs?dryRun=1", "", huge);
+    CHECK_TEXT(serving_get(&s, "outcome"), "wait");
+    CHECK_TEXT(serving_get(&s, "reasons.0.code"), "LARGER_THAN_ANY_NODE");
+    SERVING_EXPECT(&s, 200, "GET /v1/jobs", "", NULL);
+    CHECK_TEXT(serving_get(&s, "items"), "[]");
+    serving_stop(&s);
+}
+
+TEST(what_can_never_run_is_refused_or_warned_of_as_asked)
+{
+    struct serving s;
+
+    serving_start(&s);
+    join(&s);
+    SERVING_EXPECT(&s, 422, "POST /v1/jobs?requireFeasible=1", "", huge);
+    CHECK_TEXT(serving_get(&s, "code"), "NEVER_FITS");
+    CHECK_TEXT(serving_get(&s, "detail"), "group w: LARGER_THAN_ANY_NODE: asks cpu 64, at most 4");
+    SERVING_EXPECT(&s, 201, "POST /v1/jobs?requireFeasible=1", "",
+                   "{\"name\":\"a\",\"image\":\"oci:/i\",\"resources\":{\"cpu\":4}}");
+    SERVING_EXPECT(&s, 201, "POST /v1/jobs?warn=1", "", huge);
+    CHECK_TEXT(serving_get(&s, "state"), "pending");
+    CHECK_TEXT(serving_get(&s, "warnings.0.group"), "w");
+    CHECK_TEXT(serving_get(&s, "warnings.0.code"), "LARGER_THAN_ANY_NODE");
+    SERVING_EXPECT(&s, 201, "POST /v1/jobs", "", huge);
+    CHECK_TEXT(serving_get(&s, "warnings"), "(none)");
+    SERVING_EXPECT(&s, 400, "POST /v1/jobs?warn=2", "", huge);
+    serving_stop(&s);
+}

@@ -20,7 +20,7 @@ struct logs {
     char *node;
     struct log_lines lines;
     uint64_t at, end; /* first byte wanted; behind the last one that came */
-    bool is_follow;
+    bool is_follow, was_started, is_over;
     struct nodes_log *log;
     struct http_request *request; /* once the stream has begun */
     bool is_waiting;              /* for the reader's socket */
@@ -116,7 +116,10 @@ static void refuse_end(struct logs *logs, enum nodes_log_end how)
 {
     struct call *call = logs->call;
 
-    if (how == NODES_LOG_GONE)
+    if (how == NODES_LOG_GONE && !logs->was_started)
+        call_refuse(call, PROBLEM_NOT_FOUND, "%s has no log: it %s", logs->attempt,
+                    logs->is_over ? "was never started" : "has not started yet");
+    else if (how == NODES_LOG_GONE)
         call_refuse(call, PROBLEM_GONE, "node %s has no log of %s any more", logs->node,
                     logs->attempt);
     else
@@ -182,6 +185,8 @@ static int keep_attempt(struct logs *logs, const struct row_attempt *row)
                  (uint32_t)row->number, logs->attempt);
     free(logs->node);
     logs->node = text_copy(row->node);
+    logs->was_started = row->started_at != 0;
+    logs->is_over = row->state == ATTEMPT_ENDED;
     logs->end = logs->at;
     return 0;
 }

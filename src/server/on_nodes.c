@@ -1,4 +1,4 @@
-/* Nodes: list, show, cordon. What is in use on them is summed up from the live attempts and their
+/* Nodes: list, show, act on, label, forget. What is in use on them is summed up from the live attempts and their
  * jobs' specifications, at one revision. */
 #include <string.h>
 
@@ -140,16 +140,19 @@ void on_node_get(struct call *call)
 
 /* ---- actions ---- */
 
-enum action { ACTION_CORDON, ACTION_UNCORDON, ACTION_COUNT };
+enum action { ACTION_CORDON, ACTION_UNCORDON, ACTION_DRAIN, ACTION_COUNT };
 static const char *const action_words[ACTION_COUNT] = {
-    [ACTION_CORDON] = "cordon", [ACTION_UNCORDON] = "uncordon"
+    [ACTION_CORDON] = "cordon", [ACTION_UNCORDON] = "uncordon", [ACTION_DRAIN] = "drain"
 };
-static const struct json_key action_keys[] = { { "action", false }, { "reason", false } };
+static const struct json_key action_keys[] = { { "action", false },
+                                               { "reason", false },
+                                               { "graceSeconds", false } };
 
 static struct op *read_action(struct call *call, const json_t *body)
 {
     struct json_at top = json_at_top(body, &call->problem);
     const char *reason = "";
+    int64_t grace = -1;
     int action = -1;
     struct op *op;
 
@@ -158,17 +161,24 @@ static struct op *read_action(struct call *call, const json_t *body)
     if (!json_get_word(&top, "action", action_words, ACTION_COUNT, &action) &&
         !call->problem.code) {
         struct json_at at = json_at_member(&top, "action");
-        json_refuse(&at, PROBLEM_INVALID_FIELD, "say which: cordon or uncordon");
+        json_refuse(&at, PROBLEM_INVALID_FIELD, "say which: cordon, uncordon or drain");
     }
     if (json_get_text(&top, "reason", &reason) && strlen(reason) > REASON_MAX_BYTES) {
         struct json_at at = json_at_member(&top, "reason");
         json_refuse(&at, PROBLEM_INVALID_FIELD, "longer than %d bytes", REASON_MAX_BYTES);
     }
+    if (json_get_int(&top, "graceSeconds", 0, JOB_GRACE_MAX_MS / 1000, &grace) &&
+        action != ACTION_DRAIN) {
+        struct json_at at = json_at_member(&top, "graceSeconds");
+        json_refuse(&at, PROBLEM_INVALID_FIELD, "only a drain stops anything");
+    }
     if (call->problem.code)
         return NULL;
     op = op_new(OP_CORDON, NULL, NULL);
     op->cordon.node = text_copy(call->args[0]);
-    op->cordon.is_cordoned = action == ACTION_CORDON;
+    op->cordon.is_cordoned = action != ACTION_UNCORDON;
+    op->cordon.is_draining = action == ACTION_DRAIN;
+    op->cordon.grace_ms = grace < 0 ? -1 : grace * 1000;
     op->cordon.by = text_copy(call->who.user);
     op->cordon.reason = text_copy(reason);
     return op;
@@ -189,4 +199,79 @@ void on_node_action(struct call *call)
         call_send(call, op, acted);
     else
         call_end(call);
+}
+
+/* ---- labels ---- */
+
+static struct op *read_patch(struct call *call, const json_t *body)
+{
+    static const struct json_key keys[] = { { "labels", false } };
+    struct json_at top = json_at_top(body, &call->problem), labels;
+    struct op *op;
+
+    if (!json_check_object(&top, keys, COUNT_OF(keys)))
+        return NULL;
+    labels = json_at_member(&top, "labels");
+    if (!json_is_object(labels.value)) {
+        json_refuse(&labels, PROBLEM_INVALID_FIELD, "want an object of texts, null to take back");
+        return NULL;
+    }
+    op = op_new(OP_NODE_LABEL, NULL, NULL);
+    op->node_label.node = text_copy(call->args[0]);
+    op->node_label.labels = json_dumps(labels.value, JSON_COMPACT | JSON_SORT_KEYS);
+    op->node_label.by = text_copy(call->who.user);
+    return op;
+}
+
+void on_node_patch(struct call *call)
+{
+    uint64_t wanted = 0;
+    json_t *body = call_if_match(call, &wanted) ? call_body(call) : NULL;
+    struct op *op = body ? read_patch(call, body) : NULL;
+
+    json_decref(body);
+    if (!op) {
+        call_end(call);
+        return;
+    }
+    op->node_label.if_rev = wanted;
+    call_send(call, op, acted);
+}
+
+/* ---- forget ---- */
+
+static void forgotten(struct call *call)
+{
+    call->status = 204;
+    call_end(call);
+}
+
+/* One that is not there is as good as forgotten. */
+static int forget_read(struct call *call, struct reader *reader, struct err *err)
+{
+    struct row_node *row = NULL;
+    int r = reader_node(reader, call->args[0], &row, err);
+
+    call->status = r == READER_NONE ? 204 : 0;
+    row_free(ROW_NODE, row);
+    return r < 0 ? r : 0;
+}
+
+static void forget_loaded(struct call *call)
+{
+    struct op *op;
+
+    if (call->status == 204) {
+        call_end(call);
+        return;
+    }
+    op = op_new(OP_NODE_DELETE, NULL, NULL);
+    op->node_delete.name = text_copy(call->args[0]);
+    op->node_delete.by = text_copy(call->who.user);
+    call_send(call, op, forgotten);
+}
+
+void on_node_delete(struct call *call)
+{
+    call_read(call, forget_read, forget_loaded);
 }

@@ -9,6 +9,7 @@
 #include "server/show.h"
 
 enum { WEIGHT_MAX = 1000000, PRIORITY_MAX = 1000000, AMOUNTS_MAX = 100 };
+#define MIN_RUNTIME_MAX_MS ((int64_t)365 * 24 * 3600 * 1000)
 
 /* What a call about one queue keeps. */
 struct state {
@@ -150,10 +151,21 @@ void on_queue_get(struct call *call)
 /* ---- what a queue is made of ---- */
 
 static const struct json_key queue_keys[] = {
-    { "name", false },      { "parent", false },   { "state", false },
-    { "weight", false },    { "priority", false }, { "deserved", false },
-    { "guarantee", false }, { "cap", false },      { "reclaimable", false },
+    { "name", false },        { "parent", false },     { "state", false },     { "weight", false },
+    { "priority", false },    { "deserved", false },   { "guarantee", false }, { "cap", false },
+    { "reclaimable", false }, { "minRuntime", false },
 };
+
+/* The cap has two names: scenario documents call it a capability. */
+static void rename_capability(json_t *body)
+{
+    json_t *capability = json_object_get(body, "capability");
+
+    if (!capability || json_object_get(body, "cap"))
+        return;
+    json_object_set(body, "cap", capability);
+    json_object_del(body, "capability");
+}
 
 /* Amounts as texts into amounts as rows have them. */
 static void read_amounts(const struct json_at *top, const char *key, json_t *spec)
@@ -207,6 +219,7 @@ static struct op *read_queue(struct call *call, const json_t *body, const char *
     const char *name = path_name, *parent = "root";
     int state = QUEUE_OPEN;
     bool is_reclaimable;
+    int64_t min_runtime_ms;
     json_t *spec;
     struct op *op;
 
@@ -227,6 +240,8 @@ static struct op *read_queue(struct call *call, const json_t *body, const char *
     read_amounts(&top, "cap", spec);
     if (json_get_bool(&top, "reclaimable", &is_reclaimable))
         show_set(spec, "reclaimable", json_boolean(is_reclaimable));
+    if (json_get_duration(&top, "minRuntime", MIN_RUNTIME_MAX_MS, &min_runtime_ms))
+        show_number(spec, "minRuntime", min_runtime_ms);
     if (call->problem.code) {
         json_decref(spec);
         return NULL;
@@ -261,7 +276,10 @@ static void created(struct call *call)
 void on_queues_create(struct call *call)
 {
     json_t *body = call_body(call);
-    struct op *op = body ? read_queue(call, body, NULL) : NULL;
+    struct op *op;
+
+    rename_capability(body);
+    op = body ? read_queue(call, body, NULL) : NULL;
 
     json_decref(body);
     if (!op) {
@@ -316,6 +334,7 @@ static void put_loaded(struct call *call)
     struct op *op = NULL;
     uint64_t wanted = 0;
 
+    rename_capability(body);
     if (body && !state->row)
         call_not_found(call, "queue", state->name);
     if (body && state->row && call_if_match(call, &wanted)) {

@@ -314,6 +314,26 @@ TEST(nodes_show_what_they_hold)
     SERVING_EXPECT(&s, 200, "POST /v1/nodes/n1/actions", "", "{\"action\":\"uncordon\"}");
     CHECK_TEXT(serving_get(&s, "state"), "ready");
     SERVING_EXPECT(&s, 422, "POST /v1/nodes/n1/actions", "", "{\"action\":\"paint\"}");
+    SERVING_EXPECT(&s, 422, "POST /v1/nodes/n1/actions", "",
+                   "{\"action\":\"cordon\",\"graceSeconds\":1}");
+    SERVING_EXPECT(&s, 428, "PATCH /v1/nodes/n1", "", "{\"labels\":{\"rack\":\"r1\"}}");
+    SERVING_EXPECT(&s, 412, "PATCH /v1/nodes/n1", "If-Match: \"1\"\r\n",
+                   "{\"labels\":{\"rack\":\"r1\"}}");
+    SERVING_EXPECT(&s, 200, "PATCH /v1/nodes/n1", "If-Match: *\r\n",
+                   "{\"labels\":{\"rack\":\"r1\"}}");
+    CHECK_TEXT(serving_get(&s, "labels.rack"), "r1");
+    CHECK_TEXT(serving_get(&s, "setLabels.rack"), "r1");
+    SERVING_EXPECT(&s, 422, "PATCH /v1/nodes/n1", "If-Match: *\r\n",
+                   "{\"labels\":{\"disk\":null}}");
+    CHECK_TEXT(serving_get(&s, "errors.0.pointer"), "/labels/disk");
+    SERVING_EXPECT(&s, 422, "PATCH /v1/nodes/n1", "If-Match: *\r\n", "{\"lables\":{}}");
+    SERVING_EXPECT(&s, 404, "PATCH /v1/nodes/n9", "If-Match: *\r\n", "{\"labels\":{}}");
+    SERVING_EXPECT(&s, 409, "DELETE /v1/nodes/n1", "", NULL);
+    SERVING_EXPECT(&s, 204, "DELETE /v1/nodes/n9", "", NULL);
+    SERVING_EXPECT(&s, 200, "POST /v1/nodes/n1/actions", "",
+                   "{\"action\":\"drain\",\"graceSeconds\":1}");
+    CHECK_TEXT(serving_get(&s, "state"), "draining");
+    CHECK_TEXT(serving_get(&s, "attempts"), "0"); /* it was not started: it ended at once */
     SERVING_EXPECT(&s, 404, "POST /v1/nodes/n9/actions", "", "{\"action\":\"cordon\"}");
     hand_end(&hand);
     serving_stop(&s);
@@ -395,8 +415,8 @@ TEST(logs_come_from_the_agent)
         test_hear_answer(hand.talk, &hand.answer);
     }
     test_hear_answer(s.fd, &s.answer);
-    CHECK_EQ(s.answer.status, 410);
-    CHECK_TEXT(serving_get(&s, "code"), "GONE");
+    CHECK_EQ(s.answer.status, 404); /* it was there to be started, and was not: nothing is gone */
+    CHECK(strstr(serving_get(&s, "detail"), "task.0#1 has no log: it has not started yet"));
     hand_end(&hand);
     serving_stop(&s);
 }

@@ -47,7 +47,7 @@ void routes_refuse(struct http_request *request, int status, const char *why, vo
 call_fn on_jobs_list, on_jobs_submit, on_job_get, on_job_patch, on_job_delete, on_job_action;
 call_fn on_job_tasks, on_job_attempts, on_attempt_get, on_job_explain, on_job_timeline;
 call_fn on_attempt_logs, on_job_logs;
-call_fn on_nodes_list, on_node_get, on_node_action;
+call_fn on_nodes_list, on_node_get, on_node_patch, on_node_delete, on_node_action;
 call_fn on_queues_list, on_queues_create, on_queue_get, on_queue_put, on_queue_patch,
     on_queue_delete;
 call_fn on_events;

@@ -109,29 +109,47 @@ static int open_http(struct server *server, struct err *err)
     return r;
 }
 
-/*
- * What the engine is configured by. Without actions of its own it places and fills; it may admit
- * too. The others decide on reservations and orders, which the ledger does not keep yet: an
- * eviction whose room nobody holds could be in vain.
- */
-static int choose_engine(const struct berth_config *given, struct berth_config *out,
-                         struct err *err)
+/* Machines are ordered of somebody, and there is nobody yet. */
+static bool is_carried(const char *action)
 {
-    static const char *const usual[] = { "allocate", "backfill" };
-    static const char *const carried[] = { "enqueue", "allocate", "backfill" };
+    return strcmp(action, "provision") != 0;
+}
 
-    *out = given ? *given : (struct berth_config){ 0 };
-    if (!out->has_actions) {
-        out->has_actions = true;
-        out->actions = (struct berth_words){ usual, COUNT_OF(usual) };
+/* The actions that are carried out of those that a profile has. */
+static int usual_actions(struct server *server, const char *profile, struct err *err)
+{
+    const struct berth_config *usual = berth_profile_find(profile ? profile : "berth");
+    size_t n = 0;
+
+    if (!usual)
+        return 0; /* the engine says what it does not know */
+    for (size_t i = 0; i < usual->actions.n && n < COUNT_OF(server->actions); i++)
+        if (is_carried(usual->actions.at[i]))
+            server->actions[n++] = usual->actions.at[i];
+    server->engine.has_actions = true;
+    server->engine.actions = (struct berth_words){ server->actions, n };
+    if (n)
         return 0;
-    }
-    for (size_t i = 0; i < out->actions.n; i++)
-        if (states_find(out->actions.at[i], carried, COUNT_OF(carried)) < 0)
+    return err_set(err, -EINVAL,
+                   "/scheduler/profile: all that '%s' does is order machines, and no provider "
+                   "brings any to this server yet; name actions beside it",
+                   profile);
+}
+
+/* What the engine is configured by: what was given, or else what its profile says. */
+static int choose_engine(struct server *server, const struct berth_config *given, struct err *err)
+{
+    struct berth_config *engine = &server->engine;
+
+    *engine = given ? *given : (struct berth_config){ 0 };
+    if (!engine->has_actions)
+        return usual_actions(server, engine->profile, err);
+    for (size_t i = 0; i < engine->actions.n; i++)
+        if (!is_carried(engine->actions.at[i]))
             return err_set(err, -EINVAL,
-                           "/scheduler/actions/%zu: the server cannot carry out '%s' yet (it can: "
-                           "enqueue, allocate, backfill)",
-                           i, out->actions.at[i]);
+                           "/scheduler/actions/%zu: the server cannot carry out '%s': no provider "
+                           "brings machines to it yet",
+                           i, engine->actions.at[i]);
     return 0;
 }
 
@@ -149,14 +167,15 @@ static int open_parts(struct server *server, struct err *err)
                                    .beat_ms = options->node_beat_ms,
                                    .bookmark_ms = options->bookmark_ms,
                                    .at_point = options->at_point };
+    struct feed_engine_from from = { &server->engine, options->plugins, options->n_plugins };
     struct cycle_options cycle = { .clock = server->clock,
-                                   .config = &server->engine,
+                                   .from = from,
                                    .at_point = options->at_point };
-    struct view_options view = { .clock = server->clock, .config = &server->engine };
+    struct view_options view = { .clock = server->clock, .from = from };
     struct steward_options steward = { .clock = server->clock, .retain_ms = options->retain_ms };
     int r;
 
-    r = choose_engine(options->engine, &server->engine, err);
+    r = choose_engine(server, options->engine, err);
     if (r == 0)
         r = ledger_open(&ledger, &server->ledger, err);
     if (r < 0)

@@ -16,6 +16,7 @@
 
 struct server;
 struct berth_config;
+struct berth_plugin_file;
 
 /* What a server is told; each member has a flag and a place in the configuration file. NULL or 0
  * is the default. */
@@ -25,7 +26,9 @@ struct server_options {
     const char *data;          /* folder: tokens, the ledger's file; made if it is not there */
     const char *store;         /* NULL: sqlite:DATA/ledger.db */
     const char *token_file;    /* of the first admin's token; NULL: DATA/token */
-    const struct berth_config *engine;  /* NULL: profile berth; borrowed until server_close */
+    const struct berth_config *engine;       /* NULL: profile berth; borrowed until server_close */
+    const struct berth_plugin_file *plugins; /* that it may name; borrowed as well */
+    size_t n_plugins;
     int64_t token_lifetime_ms;          /* of tokens made without one; 0: for ever */
     int64_t node_ttl_ms, node_beat_ms;  /* told to agents; 0: 30 s, 10 s */
     int64_t retain_ms;                  /* how long ended jobs are kept; 0: 7 d */

@@ -25,21 +25,43 @@ TEST(a_server_starts_answers_and_leaves_nothing)
     CHECK_EQ(test_count_fds(), n_fds);
 }
 
-/* Decisions that the ledger cannot keep are not asked for. */
+static const char *const given[] = { "allocate", "provision" };
+static const struct {
+    const char *name;
+    struct berth_config engine;
+    const char *says[2]; /* NULL: it is taken */
+} engines[] = {
+    { "the default", { 0 }, { NULL, NULL } },
+    { "the profile of the small", { .profile = "ledger" }, { NULL, NULL } },
+    { "machines, named",
+      { .has_actions = true, .actions = { given, 2 } },
+      { "/scheduler/actions/1", "provision" } },
+    { "machines alone", { .profile = "beam" }, { "/scheduler/profile", "beam" } },
+    { "machines not",
+      { .profile = "beam", .has_actions = true, .actions = { given, 1 } },
+      { NULL, NULL } },
+};
+
+/* Machines cannot be ordered of nobody. */
 TEST(actions_that_cannot_be_carried_out_are_refused)
 {
-    static const char *const words[] = { "allocate", "preempt" };
-    const struct berth_config engine = { .has_actions = true, .actions = { words, 2 } };
-    const struct server_options options = {
-        .listen = "127.0.0.1:0", .data = "/tmp/berth-refused", .store = "memory:", .engine = &engine
-    };
-    struct server *server = NULL;
-    struct err err = { 0 };
+    ROW_EACH (c, engines) {
+        const struct server_options options = { .listen = "127.0.0.1:0",
+                                                .data = "/tmp/berth-refused",
+                                                .store = "memory:",
+                                                .engine = &c->engine };
+        struct server *server = NULL;
+        struct err err = { 0 };
+        int r = server_open(&options, &server, &err);
 
-    CHECK_EQ(server_open(&options, &server, &err), -EINVAL);
-    CHECK(strstr(err.text, "/scheduler/actions/1") && strstr(err.text, "preempt"));
-    err = (struct err){ 0 };
-    CHECK_OK(file_remove_tree(AT_FDCWD, "/tmp/berth-refused", &err), &err);
+        CHECK_EQ(r, c->says[0] ? -EINVAL : 0);
+        if (c->says[0])
+            CHECK(strstr(err.text, c->says[0]) && strstr(err.text, c->says[1]));
+        if (r == 0)
+            server_close(server);
+        err = (struct err){ 0 };
+        CHECK_OK(file_remove_tree(AT_FDCWD, "/tmp/berth-refused", &err), &err);
+    }
 }
 
 TEST(a_ledger_on_disk_is_there_again)

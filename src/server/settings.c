@@ -18,6 +18,7 @@ struct server_config {
     struct server_options options;
     json_t *document; /* the options' texts live in it */
     struct scenario_config *engine;
+    struct scenario_files *files; /* that its part for the engine names */
 };
 
 static const struct json_key top_keys[] = {
@@ -63,8 +64,11 @@ static void read_scheduler(const struct json_at *top, struct server_config *conf
 
     if (!text)
         return;
-    if (scenario_config_read(text, strlen(text), &config->engine, &found) == 0) {
+    if (scenario_config_read_with(text, strlen(text), config->files, &config->engine, &found) ==
+        0) {
         config->options.engine = scenario_config_get(config->engine);
+        config->options.plugins =
+            scenario_config_plugins(config->engine, &config->options.n_plugins);
         return;
     }
     for (size_t i = 0; i < found.n_fields && i < PROBLEM_FIELDS_MAX; i++) {
@@ -132,6 +136,7 @@ int server_config_read(const char *path, struct server_config **out, struct err 
     if (r < 0)
         return r;
     config = NEW0(struct server_config);
+    config->files = scenario_files_new(path);
     if (read_text(str_text(&text), text.len, config, &problem) < 0) {
         problem_write(&problem, path, &why);
         server_config_free(config);
@@ -147,6 +152,7 @@ void server_config_free(struct server_config *config)
         return;
     json_decref(config->document);
     scenario_config_free(config->engine);
+    scenario_files_free(config->files);
     free(config);
 }
 

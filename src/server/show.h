@@ -54,6 +54,8 @@ struct show_view {
  *
  * @spec  with it and the resources; NULL: as in lists
  */
+/** Adds what a job asks for in all; nothing if its specification cannot be read. */
+void show_job_resources(json_t *object, const struct row_job *row);
 json_t *show_job(const struct row_job *row, const struct job_spec *spec,
                  const struct show_view *view);
 /** Why a group waits. */
@@ -76,6 +78,11 @@ struct show_task {
 json_t *show_task(const struct show_task *task);
 /** The word of a task's state. */
 const char *show_task_state(const struct show_task *task);
+
+json_t *show_reservation(const struct row_reservation *row);
+/** One task's held room. @group  its group's name */
+json_t *show_room(const struct row_part *row, const char *group);
+json_t *show_order(const struct row_order *row);
 
 json_t *show_node(const struct row_node *row);
 /**

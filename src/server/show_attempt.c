@@ -22,6 +22,16 @@ static void show_cause(json_t *object, const struct row_attempt *row)
         show_text(object, "detail", detail_words[row->detail]);
 }
 
+static void show_eviction(json_t *object, const struct row_attempt *row)
+{
+    char name[NAME_ATTEMPT_SIZE];
+
+    if (!row->evicted_for)
+        return;
+    name_job(row->evicted_for, name);
+    show_text(object, "evictedFor", name);
+}
+
 static void show_exit(json_t *object, const struct row_attempt *row)
 {
     if (row->state != ATTEMPT_ENDED)
@@ -54,6 +64,7 @@ json_t *show_attempt(const struct row_attempt *row, const char *group)
     if (row->is_stop_wanted && row->state != ATTEMPT_ENDED)
         show_set(object, "stopWanted", json_true());
     show_cause(object, row);
+    show_eviction(object, row);
     show_exit(object, row);
     show_number(object, "tries", row->tries);
     show_number(object, "evictions", row->evictions);
@@ -122,6 +133,7 @@ static void show_last(json_t *object, const struct show_task *task, enum task_st
     show_number(object, "number", last->number);
     show_text(object, "node", last->node);
     show_cause(object, last);
+    show_eviction(object, last);
     if (state != TASK_LIVE && state != TASK_PENDING)
         show_number(object, "code", shell_code(last));
     if (state == TASK_PENDING)

@@ -86,6 +86,13 @@ static json_t *show_row(enum row_kind kind, const void *row, const char *subject
         return show_lease(row);
     case ROW_MEMO:
         return show_memo(row);
+    case ROW_RESERVATION:
+        return show_reservation(row);
+    case ROW_PART:
+        read_group(subject, group);
+        return show_room(row, group);
+    case ROW_ORDER:
+        return show_order(row);
     case ROW_META:
     case ROW_BEAT:
     case ROW_IDEM:

@@ -44,6 +44,15 @@ static json_t *show_resources(const struct job_spec *spec)
     return out;
 }
 
+void show_job_resources(json_t *object, const struct row_job *row)
+{
+    CLEANUP(job_spec_freep) struct job_spec *spec = NULL;
+    struct err err = { 0 };
+
+    if (job_spec_from_canonical(row->spec, &spec, &err) == 0)
+        show_set(object, "resources", show_resources(spec));
+}
+
 static json_t *show_node_counts(const struct berth_reason *reason)
 {
     json_t *list = json_array();

@@ -22,6 +22,9 @@ json_t *show_queue(const struct row_queue *row)
     show_text(object, "state", queue_state_words[row->state]);
     for (size_t i = 0; i < COUNT_OF(keys); i++)
         show_part(object, spec, keys[i]);
+    if (json_object_get(spec, "minRuntime"))
+        show_duration(object, "minRuntime",
+                      json_integer_value(json_object_get(spec, "minRuntime")));
     show_number(object, "revision", (int64_t)row->rev);
     json_decref(spec);
     return object;

@@ -103,7 +103,7 @@ static void let_go(struct view *view)
 
 static int take_base(struct view *view, const struct batch *base, struct err *err)
 {
-    int r = feed_engine_make(view->options.config, &view->engine, err);
+    int r = feed_engine_make(&view->options.from, &view->engine, err);
 
     if (r < 0)
         return r;

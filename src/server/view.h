@@ -15,13 +15,14 @@
 #include "base/clock.h"
 #include "base/loop.h"
 #include "ledger/ledger.h"
+#include "server/feed.h"
 
 struct view;
 
 struct view_options {
     struct ledger *ledger;
-    const struct clock *clock;         /* NULL: the machine's */
-    const struct berth_config *config; /* borrowed, outlives the view; NULL: profile berth */
+    const struct clock *clock; /* NULL: the machine's */
+    struct feed_engine_from from;
     uint64_t seed;
     int64_t idle_ms; /* without a question it lets go after this; 0: 5 min */
 };
@@ -42,6 +43,7 @@ bool view_is_following(const struct view *view);
 enum view_question_kind {
     VIEW_EXPLAIN, /* why a task waits, or where it would go */
     VIEW_PLAN,    /* what would become of a job if it were submitted now */
+    VIEW_NEVER,   /* what of a job the cluster as it is could never run */
     VIEW_QUEUE,   /* a queue's arithmetic */
     VIEW_NODE,    /* a node's arithmetic */
 };
@@ -53,7 +55,7 @@ struct view_question {
     const char *group;           /* explain; NULL: the first that waits */
     uint32_t index;              /* explain; with group */
     uint32_t n_changes;          /* explain: so many smallest changes; with any, the start too */
-    const struct job_spec *spec; /* plan */
+    const struct job_spec *spec; /* plan, never */
 };
 
 /* All of it lives in the arena, until the callback returns. */
@@ -68,7 +70,7 @@ struct view_answer {
     size_t n_checks;
     struct berth_changes changes;         /* explain, if asked for */
     struct berth_start start;             /* likewise */
-    const struct berth_verdict *verdicts; /* plan: of what would wait */
+    const struct berth_verdict *verdicts; /* plan: of what would wait; never */
     size_t n_verdicts;
     const struct berth_group *groups; /* plan: the decisions for the job (bind, evict, fail) */
     size_t n_groups;

@@ -109,30 +109,52 @@ static void keep_plan(struct asked *asked)
     answer->verdicts = verdicts;
 }
 
-static int plan(struct asked *asked, struct berth_engine *engine, const struct berth_cycle_in *in)
+/* Supposes the job that is asked about, the last in line. */
+static int suppose(struct asked *asked, struct berth_engine *engine, const struct feed *feed,
+                   const struct berth_cycle_in *in)
 {
     struct view_answer *answer = &asked->answer;
     struct berth_job job;
     struct berth_delta delta = { .kind = BERTH_JOB, .job = &job };
-    int r;
 
     if (!asked->spec)
-        return answer->code ? answer->code : err_set(&answer->err, -EINVAL, "a plan of no job");
-    feed_job_from_spec(asked->spec, plan_id, &answer->arena, &job);
-    job.seq = UINT64_MAX; /* the last in line */
+        return err_set(&answer->err, -EINVAL, "a question about no job");
+    feed_job_from_spec(feed, asked->spec, plan_id, &answer->arena, &job);
+    job.seq = UINT64_MAX;
     job.version = 1;
     job.created_at_ms = in->now_ms;
     if (asked->spec->deadline_ms)
         job.deadline_at_ms = in->now_ms + asked->spec->deadline_ms;
-    r = berth_engine_suppose(engine, &delta, 1, &answer->err);
+    return berth_engine_suppose(engine, &delta, 1, &answer->err);
+}
+
+static int plan(struct asked *asked, struct berth_engine *engine, const struct feed *feed,
+                const struct berth_cycle_in *in)
+{
+    int r = suppose(asked, engine, feed, in);
+
     if (r < 0)
         return r;
-    r = berth_engine_cycle(engine, in, &asked->decisions, &answer->err);
+    r = berth_engine_cycle(engine, in, &asked->decisions, &asked->answer.err);
     berth_engine_forget(engine);
     if (r < 0)
         return r;
     keep_plan(asked);
     return 0;
+}
+
+static int never(struct asked *asked, struct berth_engine *engine, const struct feed *feed,
+                 const struct berth_cycle_in *in)
+{
+    struct view_answer *answer = &asked->answer;
+    int r = suppose(asked, engine, feed, in);
+
+    if (r < 0)
+        return r;
+    r = berth_engine_never(engine, in, plan_id, &answer->arena, &answer->verdicts,
+                           &answer->n_verdicts, &answer->err);
+    berth_engine_forget(engine);
+    return r;
 }
 
 void asked_answer(struct asked *asked, struct berth_engine *engine, const struct feed *feed,
@@ -147,7 +169,10 @@ void asked_answer(struct asked *asked, struct berth_engine *engine, const struct
         r = explain(asked, engine, feed, in);
         break;
     case VIEW_PLAN:
-        r = plan(asked, engine, in);
+        r = plan(asked, engine, feed, in);
+        break;
+    case VIEW_NEVER:
+        r = never(asked, engine, feed, in);
         break;
     case VIEW_QUEUE:
         r = berth_engine_queue(engine, in, asked->question.name, &answer->arena, &answer->queue,

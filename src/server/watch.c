@@ -94,6 +94,10 @@ static uint64_t job_of(const struct batch_event *event)
         return event->row.job->id;
     if (event->kind == ROW_TASK)
         return event->row.task->job;
+    if (event->kind == ROW_RESERVATION)
+        return event->row.reservation->job;
+    if (event->kind == ROW_PART)
+        return event->row.part->job;
     return event->kind == ROW_ATTEMPT ? event->row.attempt->job : 0;
 }
 

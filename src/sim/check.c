@@ -45,13 +45,14 @@ static void print_json(const char *path, const struct scenario *scenario,
 static int check_file(const char *path, bool as_json, struct err *err)
 {
     CLEANUP(str_fini) struct str text = { 0 };
+    CLEANUP(scenario_files_freep) struct scenario_files *files = scenario_files_new(path);
     CLEANUP(scenario_freep) struct scenario *scenario = NULL;
     CLEANUP(scenario_result_fini) struct scenario_result result = { 0 };
     int r = file_read(AT_FDCWD, path, SCENARIO_MAX_BYTES, &text, err);
 
     if (r < 0)
         return r;
-    scenario = scenario_read(str_text(&text), text.len);
+    scenario = scenario_read_with(str_text(&text), text.len, files);
     if (scenario_check(scenario, &result) < 0)
         result.passed = false;
     if (as_json)
@@ -76,7 +77,7 @@ int sim_check(char **files, size_t n, bool as_json)
         n_failed += r == 0;
     }
     if (r < 0) {
-        fprintf(stderr, "sim: %s\n", err.text);
+        fprintf(stderr, "berth: %s\n", err.text);
         return 2;
     }
     if (!as_json)

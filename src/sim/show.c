@@ -195,15 +195,16 @@ static void show(const struct scenario *before, struct scenario *scenario)
 int sim_show(const char *file)
 {
     CLEANUP(str_fini) struct str text = { 0 };
+    CLEANUP(scenario_files_freep) struct scenario_files *files = scenario_files_new(file);
     CLEANUP(scenario_freep) struct scenario *before = NULL, *scenario = NULL;
     struct err err = { 0 };
 
     if (file_read(AT_FDCWD, file, SCENARIO_MAX_BYTES, &text, &err) < 0) {
-        fprintf(stderr, "sim: %s\n", err.text);
+        fprintf(stderr, "berth: %s\n", err.text);
         return 2;
     }
-    before = scenario_read(str_text(&text), text.len);
-    scenario = scenario_read(str_text(&text), text.len);
+    before = scenario_read_with(str_text(&text), text.len, files);
+    scenario = scenario_read_with(str_text(&text), text.len, files);
     if (scenario_problem(scenario)->code) {
         CLEANUP(str_fini) struct str faults = { 0 };
         problem_write(scenario_problem(scenario), file, &faults);

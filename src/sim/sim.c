@@ -13,7 +13,7 @@ static const char usage[] =
 
 static int wrong_usage(const char *why, const char *what)
 {
-    fprintf(stderr, "sim: %s%s\n%s", why, what, usage);
+    fprintf(stderr, "berth: %s%s\n%s", why, what, usage);
     return 2;
 }
 

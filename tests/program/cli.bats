@@ -175,6 +175,32 @@ END
     fails_with 2 version --server --addr ftp://nowhere
 }
 
+@test "mistakes are told as what they are" {
+    fails_with 2 --token-file x submit
+    [[ $output == *"flags stand behind the verb: berth VERB --token-file"* ]]
+    fails_with 6 ps --token-file gone
+    [[ $output == "berth: the token cannot be read: open gone: No such file or directory" ]]
+    fails_with 2 submit /dev/null
+    [[ $output == *"/dev/null is empty: want a job in YAML or JSON, or a script"* ]]
+    fails_with 2 sim show gone
+    [[ $output == "berth: "*gone* ]]
+    fails_with 2 job set j-1
+    fails_with 2 job set j-1 --label odd
+    [[ $output == *"neither KEY=VALUE nor KEY-"* ]]
+    fails_with 2 node forget old </dev/null
+    [[ $output == *"say --yes"* ]]
+}
+
+@test "a token that others can read is refused" {
+    echo secret >token
+    chmod 640 token
+    fails_with 6 ps --addr http://127.0.0.1:1 --token-file token
+    [[ $output == *"others can read the token in token (mode 0640)"*"chmod 600 token"* ]]
+    chmod 600 token
+    fails_with 7 ps --addr http://127.0.0.1:1 --token-file token --give-up 0s
+    fails_with 7 ps --addr http://127.0.0.1:1 --token-file <(echo secret) --give-up 0s
+}
+
 @test "docs/cli.md has the help of every verb as it is" {
     while read -r verb; do
         echo "berth $verb is not as docs/cli.md has it; write it anew by: berth help --markdown"

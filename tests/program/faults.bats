@@ -34,6 +34,18 @@ teardown() {
     "$BERTH" logs "$a" | grep -q after
 }
 
+@test "a time limit holds through kill -9 of server and agent" {
+    start_dev
+    job=$("$BERTH" submit -o id --time 4s --retries 0 --image "$(rootdir)" -- sh -c 'while :; do sleep 0.1; done')
+    until_true 20 job_is "$job" running
+    began=$SECONDS
+    kill_dev
+    start_dev
+    until_true 30 job_is "$job" failed
+    echo "$((SECONDS - began)) s"
+    [ "$(curl_api GET "/v1/jobs/$job/attempts" | head -n -1 | jq -r '[.items[].cause] | join(" ")')" = LIMIT_REACHED ]
+}
+
 @test "run goes on through a server that is killed and comes back" {
     LISTEN=127.0.0.1:$((20000 + RANDOM % 10000)) start_dev
     listen=${BERTH_ADDR#http://}
@@ -162,7 +174,12 @@ teardown() {
     kill -KILL "$(pgrep -f "berth-monitor.*$b")"
     run "$BERTH" wait "$b" --timeout 60s
     [ "$status" -eq 125 ]
-    curl_api GET "/v1/jobs/$b/attempts" | grep -q RUNTIME_FAILED
+    curl_api GET "/v1/jobs/$b/attempts" | grep -q '"cause":"MONITOR_LOST"'
+    run "$BERTH" job show "$b"
+    [[ $output == *MONITOR_LOST* ]]
+    run "$BERTH" explain code MONITOR_LOST
+    [ "$status" -eq 0 ]
+    [[ $output == *"looked after the container was killed"* ]]
     until_true 20 sh -c '! pgrep -f "^sleep 4343"'
     "$BERTH" run --quiet --runtime process -- /bin/true
 }

@@ -92,8 +92,13 @@ Y
     [ "$output" = hi ]
     printf '{"name":"t","image":"dir:/usr","tolerations":[%s],"command":["echo","hi"]}' "$toleration" \
         >"$BATS_TEST_TMPDIR/out.json"
-    run "$BERTH" run "$BATS_TEST_TMPDIR/out.json"
-    [ "$status" -eq 125 ]
+    # An image from elsewhere waits, with the reason, until a node comes that may use it.
+    id=$("$BERTH" submit -o id "$BATS_TEST_TMPDIR/out.json")
+    until_true 20 sh -c "'$BERTH' explain $id | grep -q IMAGE_NOT_ALLOWED"
+    "$BERTH" explain "$id" --node one | grep -q IMAGE_NOT_ALLOWED
+    start_agent two "" --image-prefix /opt,/usr/
+    run "$BERTH" wait "$id" --timeout 60s
+    [ "$(curl_api GET "/v1/jobs/$id/attempts" | head -n -1 | jq -r '[.items[].node] | unique | join(" ")')" = two ]
     printf '{"name":"t","runtime":"process","tolerations":[%s],"command":["true"]}' "$toleration" \
         >"$BATS_TEST_TMPDIR/process.json"
     run "$BERTH" run "$BATS_TEST_TMPDIR/process.json"
@@ -273,4 +278,62 @@ node_identity_is() { [ "$("$BERTH" node show "$1" -o json | jq -r .identity)" = 
     wait "$AGENT_PID" || true
     as_agent one other
     until_true 20 node_identity_is one other
+}
+
+@test "a drained node gives up its work, which runs elsewhere, and takes none" {
+    start_agent one
+    id=$("$BERTH" submit -o id --runtime process --tasks 2 -- sleep 3535)
+    until_true 20 job_is "$id" running
+    start_agent two
+    run "$BERTH" node drain one --grace 1s --reason fan
+    [ "$status" -eq 0 ]
+    [ "$output" = "one  draining" ]
+    "$BERTH" node show one -o json | jq -e '.state == "draining" and .cordon.reason == "fan"'
+    until_true 30 sh -c "'$BERTH' node show one -o json | jq -e '.attempts == 0'"
+    until_true 30 sh -c "'$BERTH' node show two -o json | jq -e '.attempts == 2'"
+    curl_api GET "/v1/jobs/$id/attempts" | head -n -1 | jq -e '[.items[] | select(.node == "one") | .cause] | unique == ["DRAINED"]'
+    # A cordon on top changes nothing; work comes back with an uncordon.
+    "$BERTH" node cordon one | grep -q draining
+    "$BERTH" node uncordon one | grep -q ready
+    "$BERTH" cancel "$id"
+    until_true 20 job_is "$id" cancelled
+}
+
+@test "labels that people set steer work and outlive the agent" {
+    start_agent one "" --label disk=hdd
+    id=$("$BERTH" submit -o id --runtime process --node-selector disk=nvme -- true)
+    until_true 20 sh -c "'$BERTH' explain $id | grep -q LABEL_MISMATCH"
+    "$BERTH" node label one disk=nvme rack=r1
+    "$BERTH" wait "$id" --timeout 60s
+    kill -TERM "$AGENT_PID"
+    wait "$AGENT_PID" || true
+    start_agent one "" --label disk=hdd
+    "$BERTH" node show one -o json | jq -e '.labels.disk == "nvme" and .labels.rack == "r1" and .setLabels == {disk: "nvme", rack: "r1"}'
+    "$BERTH" node label one disk- rack-
+    "$BERTH" node show one -o json | jq -e '.labels.disk == "hdd" and .labels.rack == null and .setLabels == null'
+    run "$BERTH" node label one disk-
+    [ "$status" -ne 0 ]
+    [[ $output == *"/labels/disk"* ]] || [[ $output == *"nobody set it"* ]]
+    run "$BERTH" node label one disk
+    [ "$status" -eq 2 ]
+}
+
+@test "a node that is gone can be forgotten, one that is heard of cannot" {
+    start_agent one
+    run "$BERTH" node forget one
+    [ "$status" -eq 2 ]
+    [[ $output == *"say --yes"* ]]
+    run "$BERTH" node forget one --yes
+    [ "$status" -ne 0 ]
+    [[ $output == *"node one is ready"* ]]
+    kill -TERM "$AGENT_PID"
+    wait "$AGENT_PID" || true
+    until_true 20 node_is one gone
+    [ "$("$BERTH" node forget one --yes)" = "one  forgotten" ]
+    run "$BERTH" node show one
+    [ "$status" -ne 0 ]
+    [ "$("$BERTH" node list -o json | jq '.items | length')" = 0 ]
+    # It is a new node when it comes back.
+    start_agent one
+    "$BERTH" run --quiet --runtime process -- true
 }

@@ -101,6 +101,26 @@ S
     [ "$status" -eq 0 ]
 }
 
+@test "a job is held, changed and released" {
+    id=$("$BERTH" submit -o id --runtime process --cpu 250m --memory 64Mi -- true)
+    "$BERTH" wait "$id" --timeout 60s
+    "$BERTH" node cordon "$("$BERTH" node list -o id)"
+    id=$("$BERTH" submit -o id --runtime process --cpu 250m --memory 64Mi -- true)
+    [ "$("$BERTH" job hold "$id")" = "$id  pending" ]
+    "$BERTH" job set "$id" --priority 7 --label run=b --label old=x
+    "$BERTH" job set "$id" --label old-
+    "$BERTH" job show "$id" -o json | jq -e '.held and .priority == 7 and .labels == {run: "b"}'
+    "$BERTH" node uncordon "$("$BERTH" node list -o id)"
+    until_true 20 sh -c "'$BERTH' explain $id | grep -q HELD"
+    # A list in wide says what is asked.
+    "$BERTH" ps -o wide | grep -E "^$id .* 0.25 +64Mi "
+    curl_api GET /v1/jobs | head -n -1 | jq -e '[.items[].resources] | unique == [null]'
+    "$BERTH" job release "$id"
+    "$BERTH" wait "$id" --timeout 60s
+    run "$BERTH" job hold "$id/0"
+    [ "$status" -eq 2 ]
+}
+
 @test "a cordoned node takes nothing until it is uncordoned" {
     node=$("$BERTH" node list -o name)
     "$BERTH" node cordon "$node" --reason 'kernel update'
@@ -233,4 +253,37 @@ S
     run "$BERTH" submit "$BATS_TEST_TMPDIR/bad.yaml"
     [ "$status" -eq 2 ]
     [[ $output == *later* ]]
+}
+
+@test "explain names the holder, its limit, and the changes that would help" {
+    a=$("$BERTH" submit -o id --runtime process --resource fpga=1 --time 1h -- sleep 600)
+    until_true 20 job_is "$a" running
+    b=$("$BERTH" submit -o id --runtime process --resource fpga=2 -- /bin/true)
+    run -0 "$BERTH" explain "$b"
+    [[ $output == *"place 1 of 1 in default"* ]]
+    [[ $output == *"fpga needs 2, free 1: 1 by $a/task.0#1"* ]]
+    [[ $output == *"$a on "*" ends  by "* ]]
+    [[ $output == *"/groups/0/resources/fpga 2 -> 1"* ]]
+    [[ $output == *"START  latest "*"(limit of $a on "* ]]
+    node=$("$BERTH" node list -o name)
+    run -0 "$BERTH" explain "$b" --node "$node" --no-header -o cols=CHECK,ASKED,FREE,RESULT,HELD_BY
+    [[ ${lines[0]} =~ ^ready\ +ready\ +ready\ +ok ]]
+    [[ $output =~ fpga\ +2\ +1\ +FAIL\ +INSUFFICIENT_COUNTER\ +1\ by\ $a/task.0#1 ]]
+    "$BERTH" cancel "$a"
+    "$BERTH" wait "$b" --timeout 60s
+}
+
+@test "submit says when a job can never start, and refuses it if asked" {
+    id=$("$BERTH" submit -o id --runtime process --node-selector disk=none -- /bin/true 2>"$BATS_TEST_TMPDIR/said")
+    grep -q "$id can never start as the cluster is: LABEL_MISMATCH.*wants disk=none" "$BATS_TEST_TMPDIR/said"
+    "$BERTH" explain "$id" | grep -q 'wants disk=none'
+    "$BERTH" cancel "$id"
+    before=$("$BERTH" ps -a -o id | wc -l)
+    run "$BERTH" submit --need-feasible --runtime process --cpu 100000 -- /bin/true
+    [ "$status" -eq 4 ]
+    run "$BERTH" submit --need-placed --runtime process --cpu 100000 -- /bin/true
+    [ "$status" -eq 4 ]
+    [ "$("$BERTH" ps -a -o id | wc -l)" = "$before" ]
+    id=$("$BERTH" submit -o id --need-placed --runtime process -- /bin/true)
+    "$BERTH" wait "$id" --timeout 60s
 }

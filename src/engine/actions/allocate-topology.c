@@ -24,28 +24,25 @@ static bool may_go_on(const struct sub_job *sub)
     return true;
 }
 
-/* A sub-job's pending tasks in their order. */
-static struct victims pending_of(struct session *s, const struct sub_job *sub)
+static bool is_enough(struct session *s, const struct sub_job *sub)
 {
-    struct victims all = tasks_pending(s, sub->job, false);
-    size_t n = 0;
+    return s->promises ? sub_job_is_pipelined(s, sub) : sub_job_is_ready(s, sub);
+}
 
-    for (size_t i = 0; i < all.n; i++) {
-        bool mine = false;
-        for (size_t k = 0; k < sub->n_tasks && !mine; k++)
-            mine = sub->tasks[k] == all.at[i];
-        if (mine)
-            all.at[n++] = all.at[i];
-    }
-    all.n = n;
-    return all;
+/* Room that is free is taken, or with the rest only promised. */
+static void put(struct statement *stmt, struct task *task, const struct choice *choice)
+{
+    if (choice->room <= ROOM_IDLE_OUTSIDE && !stmt->s->promises)
+        statement_allocate(stmt, task, choice->node, choice->score);
+    else
+        statement_pipeline(stmt, task, choice->node, false, choice->score);
 }
 
 /* Places a sub-job's tasks in a domain until it is ready. */
 static bool place_in(struct session *s, struct sub_job *sub, const struct domain *domain,
                      struct statement *stmt)
 {
-    struct victims tasks = pending_of(s, sub);
+    struct victims tasks = sub_job_pending(s, sub);
     struct seat *seat = seat_of(s, sub->job);
 
     for (size_t i = 0; i < tasks.n; i++) {
@@ -59,11 +56,8 @@ static bool place_in(struct session *s, struct sub_job *sub, const struct domain
                 continue;
             break;
         }
-        if (choice.room <= ROOM_IDLE_OUTSIDE)
-            statement_allocate(stmt, task, choice.node, choice.score);
-        else
-            statement_pipeline(stmt, task, choice.node, false, choice.score);
-        if (sub_job_is_ready(s, sub))
+        put(stmt, task, &choice);
+        if (is_enough(s, sub))
             break;
     }
     return stmt->s->log.n > stmt->mark &&
@@ -144,19 +138,30 @@ static void order_subs(struct session *s, const struct job *job, struct sub_job 
         }
 }
 
-/* Places the sub-jobs in a domain until the job is ready; the log holds what was done. */
-static bool place_job(struct session *s, struct job *job, struct domain *domain, double *score)
+struct sub_job **sub_jobs_ordered(struct session *s, struct job *job, size_t *n)
+{
+    struct sub_job *subs = sub_jobs_of(s, job, n);
+    struct sub_job **order = ARENA_NEW0_N(&s->arena, struct sub_job *, *n + 1);
+
+    for (size_t i = 0; i < *n; i++) {
+        order[i] = &subs[i];
+        subs[i].is_required = false;
+    }
+    order_subs(s, job, order, *n);
+    return order;
+}
+
+static bool job_has_enough(struct session *s, const struct job *job)
+{
+    return s->promises ? job_is_pipelined(s, job) : job_is_ready(s, job);
+}
+
+bool topology_place_job(struct session *s, struct job *job, struct domain *domain, double *score)
 {
     size_t n, rounds = 0;
-    struct sub_job *subs = sub_jobs_of(s, job, &n);
-    struct sub_job **order = ARENA_NEW0_N(&s->arena, struct sub_job *, n + 1);
+    struct sub_job **order = sub_jobs_ordered(s, job, &n);
     bool moved = true;
 
-    for (size_t i = 0; i < n; i++)
-        order[i] = &subs[i];
-    for (size_t i = 0; i < n; i++)
-        subs[i].is_required = false;
-    order_subs(s, job, order, n);
     /* A sub-job of which tasks are left takes another turn behind the others. */
     while (moved && rounds++ <= job->n_tasks) {
         moved = false;
@@ -165,7 +170,7 @@ static bool place_job(struct session *s, struct job *job, struct domain *domain,
                 order[i] = NULL;
             else if (order[i])
                 moved = true;
-            if (moved && job_is_ready(s, job))
+            if (moved && job_has_enough(s, job))
                 return true;
         }
     }
@@ -186,23 +191,19 @@ bool allocate_topology(struct session *s, struct job *job)
     struct topology *t = topology_of(s);
     size_t n, from = 0;
     struct sub_job *subs = sub_jobs_of(s, job, &n);
-    struct sub_job whole = { .job = job, .id = job->id, .is_whole = true };
+    struct sub_job whole = sub_job_whole(s, job);
     struct domain_list list;
     struct way best = { 0 };
     struct domain **best_domains = NULL;
     struct statement stmt;
 
-    whole.tasks = ARENA_NEW0_N(&s->arena, struct task *, job->n_tasks + 1);
-    for (size_t i = 0; i < job->n_tasks; i++)
-        whole.tasks[whole.n_tasks++] = &job->tasks[i];
-    whole.domain = domain_of_tasks(s, whole.tasks, whole.n_tasks);
     list = gradients_of(s, &whole, &t->at[0]);
     for (size_t g = 0; g < list.n_groups && !best.domain; from = list.ends[g++]) {
         for (size_t i = from; i < list.ends[g]; i++) {
             struct domain **before = domains_of(s, subs, n);
             struct way way = { .domain = list.at[i] };
             stmt = statement_open(s);
-            if (place_job(s, job, list.at[i], &way.score) && s->log.n > stmt.mark &&
+            if (topology_place_job(s, job, list.at[i], &way.score) && s->log.n > stmt.mark &&
                 (!best.domain || way.score > best.score)) {
                 way.saved = statement_save(&stmt);
                 best = way;
@@ -215,13 +216,12 @@ bool allocate_topology(struct session *s, struct job *job)
     }
     stmt = statement_open(s);
     if (!best.domain || !statement_recover(&stmt, &best.saved)) {
-        seat_of(s, job)->why.code = WAIT_TOPOLOGY;
+        seat_of(s, job)->no_domain = true;
         return false;
     }
     for (size_t k = 0; k < n; k++)
         subs[k].domain = best_domains[k];
     if (!job_is_ready(s, job))
         return false; /* promised only: it keeps its place until the session ends */
-    statement_commit(&stmt, job);
-    return tasks_pending(s, job, false).n > 0;
+    return statement_commit(&stmt, job) && tasks_pending(s, job, false).n > 0;
 }

@@ -130,6 +130,8 @@ struct statement allocate_tasks(struct session *s, struct job *job, bool *done)
         if (job_is_ready(s, job))
             break;
     }
+    if (statement_is_refused(&stmt, job))
+        return stmt;
     if (job_is_ready(s, job) || job_is_pipelined(s, job)) {
         *done = true;
         return stmt;
@@ -139,12 +141,76 @@ struct statement allocate_tasks(struct session *s, struct job *job, bool *done)
     return stmt;
 }
 
+static bool is_any_being_freed(const struct session *s)
+{
+    for (size_t d = 0; d < s->model->dims.n; d++)
+        for (size_t i = 0; i < s->model->nodes.n; i++)
+            if (s->model->columns[d].releasing[i])
+                return true;
+    return false;
+}
+
+/* Other ways than in order: one that starts the job now, or (if it has nothing) one that will. */
+static bool search_further(struct session *s, struct job *job, bool promised,
+                           struct statement *stmt)
+{
+    struct seat *seat = seat_of(s, job);
+    struct saved saved = statement_save(stmt);
+    bool found;
+
+    statement_discard(stmt);
+    found = gang_search(s, job, true, stmt) ||
+            (!promised && is_any_being_freed(s) && gang_search(s, job, false, stmt));
+    if (!found)
+        return promised && statement_recover(stmt, &saved);
+    seat->next = 0; /* who was left out has another try */
+    seat->stuck = NULL;
+    seat->why.code = WAIT_NONE;
+    memset(seat->failed, 0, job->n_groups * sizeof(*seat->failed));
+    return true;
+}
+
+static uint64_t touches(const struct session *s)
+{
+    return s->model->touched_base + s->model->touched.n;
+}
+
+/*
+ * Of many gangs alike that do not fit one is tried: where it failed for want of room, one that
+ * needs no less fails too, as long as nothing changed.
+ */
+static bool has_failed(struct session *s, struct job *job)
+{
+    struct seat *seat = seat_of(s, job);
+    struct kind *kind = job->groups[0].kind;
+    const struct gang_failure *f = &kind->gang_failed;
+
+    if (s->setup->is_reference || job->n_groups != 1 || job_n_ready(job) ||
+        f->number != s->number || f->read != touches(s) || job->min_available < f->needed ||
+        s->protect)
+        return false;
+    seat->stuck = kind;
+    seat->placed = f->placed;
+    return true;
+}
+
+static void note_failed(struct session *s, struct job *job)
+{
+    const struct seat *seat = seat_of(s, job);
+
+    if (job->n_groups == 1 && !job_n_ready(job) && !seat->why.code && seat->stuck)
+        job->groups[0].kind->gang_failed =
+            (struct gang_failure){ s->number, touches(s), job->min_available, seat->placed };
+}
+
 static void visit(struct session *s, struct rounds *rounds, struct job *job)
 {
     struct seat *seat = seat_of(s, job);
     struct statement stmt;
     bool done;
 
+    if (seat->is_refused)
+        return;
     seat->was_tried = true;
     seat->why.code = WAIT_NONE;
     if (job_has_topology(s, job)) {
@@ -154,9 +220,17 @@ static void visit(struct session *s, struct rounds *rounds, struct job *job)
             protect_head(s, job);
         return;
     }
-    stmt = allocate_tasks(s, job, &done);
-    if (!done)
+    if (has_failed(s, job)) {
         protect_head(s, job);
+        return;
+    }
+    stmt = allocate_tasks(s, job, &done);
+    if (job->min_available > 1 && s->policy->gang_search_steps && !job_is_ready(s, job))
+        done = search_further(s, job, done, &stmt);
+    if (!done) {
+        note_failed(s, job);
+        protect_head(s, job);
+    }
     if (done && !protect_admits(s, job)) {
         statement_discard(&stmt);
         return;

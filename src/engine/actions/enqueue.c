@@ -26,8 +26,9 @@ static void take_back(struct session *s, struct job *job)
 {
     int64_t most = s->policy->inqueue_timeout_ms, from = job->kept->admitted_at_ms;
 
-    if (job->kept->phase != BERTH_PHASE_INQUEUE || most == BERTH_NEVER || !from ||
-        !job->kept->has_min_resources || job_n_ready(job) || job->n[BERTH_TASK_RELEASING])
+    if (s->policy->enqueue != ENQUEUE_BOUNDED || job->kept->phase != BERTH_PHASE_INQUEUE ||
+        most == BERTH_NEVER || !from || !job->kept->has_min_resources || job_n_ready(job) ||
+        job->n[BERTH_TASK_RELEASING])
         return;
     if (from + most > s->in.now_ms) {
         session_wake_at(s, from + most);

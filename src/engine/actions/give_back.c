@@ -80,7 +80,8 @@ static void add(const struct steps *steps, const struct op *op, int sign)
             wrap_add(steps->room[asks->at[i].dim], sign * asks->at[i].value);
 }
 
-/* Whether the steps on the node of operation `of` could be done again without those gone. */
+/* Whether the steps on the node of operation `of` could be done again without those gone, the
+ * evictions first. */
 static bool can_redo(const struct steps *steps, size_t of)
 {
     const struct model *model = steps->s->model;
@@ -93,17 +94,35 @@ static bool can_redo(const struct steps *steps, size_t of)
     for (; end < steps->n && steps->ops[order[end]].node == node; end++)
         if (!steps->is_undone[order[end]])
             add(steps, &steps->ops[order[end]], -1);
+    for (size_t i = first; i < end; i++)
+        if (steps->ops[order[i]].kind == OP_EVICT && !steps->is_gone[order[i]])
+            add(steps, &steps->ops[order[i]], 1);
     for (size_t i = first; i < end; i++) {
         const struct op *op = &steps->ops[order[i]];
         const struct asks *asks = &op->task->group->kind->asks;
-        if (steps->is_gone[order[i]])
+        if (op->kind == OP_EVICT)
             continue;
-        for (size_t k = 0; op->kind == OP_PIPELINE && k < asks->n; k++)
+        for (size_t k = 0; k < asks->n; k++)
             if (asks->at[k].value > steps->room[asks->at[k].dim])
                 return false;
         add(steps, op, 1);
     }
     return true;
+}
+
+/* What is left, the evictions first. */
+static size_t close_up(struct steps *steps)
+{
+    struct op *left = NEW0_N(struct op, steps->n + 1);
+    size_t n = 0;
+
+    for (int rest = 0; rest < 2; rest++)
+        for (size_t i = 0; i < steps->n; i++)
+            if ((steps->ops[i].kind != OP_EVICT) == rest && !steps->is_undone[i])
+                left[n++] = steps->ops[i];
+    memcpy(steps->ops, left, n * sizeof(*left));
+    free(left);
+    return n;
 }
 
 /* The evictions that go back with i: itself, or all that are left of its job. */
@@ -161,7 +180,7 @@ bool can_give_back(const struct statement *stmt)
 void give_back_units(struct statement *stmt)
 {
     struct session *s = stmt->s;
-    size_t n = s->log.n - stmt->mark, left = 0;
+    size_t n = s->log.n - stmt->mark;
     struct steps steps = { .s = s, .ops = &s->log.at[stmt->mark], .n = n };
     size_t *unit = NEW0_N(size_t, n + 1);
 
@@ -173,10 +192,7 @@ void give_back_units(struct statement *stmt)
     for (size_t i = n; i-- > 0;)
         if (steps.ops[i].kind == OP_EVICT && !steps.is_undone[i])
             try_unit(&steps, unit, list_unit(&steps, i, unit));
-    for (size_t i = 0; i < n; i++)
-        if (!steps.is_undone[i])
-            steps.ops[left++] = steps.ops[i];
-    s->log.n = stmt->mark + left;
+    s->log.n = stmt->mark + close_up(&steps);
     free(steps.nodes.order);
     free(steps.nodes.first);
     free(steps.jobs.order);

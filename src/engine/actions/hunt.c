@@ -39,15 +39,6 @@ struct hunts {
     VEC_OF(struct moved) moved;
 };
 
-int cost_cmp(const struct cost *a, const struct cost *b)
-{
-    if (a->priority != b->priority)
-        return a->priority < b->priority ? -1 : 1;
-    if (a->lost != b->lost)
-        return a->lost < b->lost ? -1 : 1;
-    return (a->n > b->n) - (a->n < b->n);
-}
-
 /* --- What answers go by */
 
 static const struct hooked *victims_hook(const struct session *s, bool reclaim)
@@ -120,8 +111,10 @@ static bool goes_before(const void *arg, uint32_t a, uint32_t b)
 static uwide cost_key(const struct cost *cost)
 {
     uint64_t lost = cost->lost >> 62 ? (uint64_t)1 << 62 : (uint64_t)cost->lost;
+    uint64_t priority = cost->priority < INT32_MIN ? 0 : (uint64_t)(cost->priority - INT32_MIN + 1);
+    uint64_t broken = cost->n_broken >> 24 ? (uint64_t)1 << 24 : cost->n_broken;
 
-    return (uwide)((uint64_t)cost->priority ^ (uint64_t)1 << 63) << 64 | lost;
+    return (uwide)broken << 100 | (uwide)priority << 64 | lost;
 }
 
 /* A try takes back all it did, so what it noted is as if it had not been. */
@@ -165,7 +158,9 @@ static void add_dirty(struct hunt *h, const struct node *node)
  * no victims change nothing but their own node. */
 static void add_moved(struct hunt *h, const struct moved *moved)
 {
-    if (moved->spare >= (int64_t)h->most_tasks || !job_n_ready(moved->job))
+    bool has_budget = moved->job->kept->budget.is_given;
+
+    if ((moved->spare >= (int64_t)h->most_tasks && !has_budget) || !job_n_ready(moved->job))
         return;
     for (size_t i = 0; i < moved->job->n_tasks; i++)
         if (moved->job->tasks[i].node && state_is_allocated(moved->job->tasks[i].state))

@@ -8,17 +8,7 @@
 #ifndef ENGINE_HUNT_H
 #define ENGINE_HUNT_H
 
-#include "engine/session.h"
-
-/* What a set of evictions costs: budgets are the plugins' to guard. */
-struct cost {
-    int64_t priority; /* the highest among the victims */
-    wide lost;        /* milliseconds of work since the start or the last checkpoint, times cpu */
-    size_t n;
-};
-
-/** Below 0 if a costs less. */
-int cost_cmp(const struct cost *a, const struct cost *b);
+#include "engine/take.h"
 
 /* Tries a node and leaves nothing behind; false: it cannot be cleared. */
 typedef bool hunt_try_fn(struct session *s, struct task *task, struct node *node, bool reclaim,

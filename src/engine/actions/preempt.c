@@ -6,6 +6,7 @@
 
 #include "engine/actions.h"
 #include "engine/fit.h"
+#include "engine/take.h"
 #include "engine/victims.h"
 
 struct arguments {
@@ -262,14 +263,6 @@ static bool preempt(const struct hunt *h)
 
 /* --- Jobs */
 
-static bool is_starving(struct session *s, struct job *job)
-{
-    if (!s->setup->is_reference && s->policy->preempt_for == PREEMPT_FOR_MINIMUM &&
-        job_n_ready(job) + job->n[BERTH_TASK_PIPELINED] >= job->min_available)
-        return false;
-    return job_is_starving(s, job);
-}
-
 static void between_jobs(struct session *s, struct job *job, const struct arguments *args)
 {
     struct statement stmt = statement_open(s);
@@ -281,7 +274,7 @@ static void between_jobs(struct session *s, struct job *job, const struct argume
     }
     tasks = tasks_pending(s, job, true);
 
-    for (size_t i = 0; i < tasks.n && is_starving(s, job); i++) {
+    for (size_t i = 0; i < tasks.n && take_is_wanted(s, job); i++) {
         struct hunt h = { s, tasks.at[i], false, args };
         preempt(&h);
     }
@@ -318,7 +311,7 @@ static void run(struct session *s, const struct berth_value *arguments)
         return; /* was checked when the configuration came */
     rounds_init(&rounds, s);
     JOB_EACH (job, s->model) {
-        if (!job->n[BERTH_TASK_PENDING] || !job_is_admitted(s, job) || !is_starving(s, job) ||
+        if (!job->n[BERTH_TASK_PENDING] || !job_is_admitted(s, job) || !take_is_wanted(s, job) ||
             job->kept->topology.mode || job->kept->n_sub_groups)
             continue;
         rounds_add_job(&rounds, job);

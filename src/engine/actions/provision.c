@@ -293,8 +293,8 @@ static void finish(struct way *way, struct statement *stmt, struct job *job)
     size_t n = s->log.n - stmt->mark;
     struct op *ops = n ? arena_copy(&s->arena, &s->log.at[stmt->mark], n * sizeof(*ops)) : NULL;
 
-    statement_commit(stmt, job);
-    beam_answer(s, job, ops, n);
+    if (statement_commit(stmt, job))
+        beam_answer(s, job, ops, n);
 }
 
 static void give_up(struct way *way, struct task *task, enum wait_code code, const char *resource)

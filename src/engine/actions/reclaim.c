@@ -4,6 +4,7 @@
  */
 #include "engine/actions.h"
 #include "engine/fit.h"
+#include "engine/take.h"
 #include "engine/victims.h"
 
 static bool may_go(const struct task *task, const struct task *victim)
@@ -99,7 +100,7 @@ static void run(struct session *s, const struct berth_value *arguments)
         if (!each->n[BERTH_TASK_PENDING] || !job_is_admitted(s, each))
             continue;
         rounds_add_queue(&rounds, each->queue);
-        if (job_is_starving(s, each))
+        if (take_is_wanted(s, each))
             rounds_return_job(&rounds, each);
     }
     while ((queue = rounds_queue(&rounds)))

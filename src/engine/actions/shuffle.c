@@ -3,6 +3,7 @@
  * lent and are wanted back. The first tier that names any decides.
  */
 #include "engine/actions.h"
+#include "engine/victims.h"
 
 static void run(struct session *s, const struct berth_value *arguments)
 {
@@ -23,6 +24,8 @@ static void run(struct session *s, const struct berth_value *arguments)
         struct statement stmt = statement_open(s);
         if (set.at[i]->state != BERTH_TASK_RUNNING)
             continue; /* named twice */
+        if (!s->setup->is_reference && job_may_lose(set.at[i]->group->job) <= 0)
+            continue; /* its budget is used up */
         statement_evict(&stmt, set.at[i], "shuffle");
         statement_commit(&stmt, NULL);
     }

@@ -14,6 +14,7 @@
 #include "engine/actions/hunt.h"
 #include "engine/protect.h"
 #include "engine/sheet.h"
+#include "engine/take.h"
 #include "engine/victims.h"
 
 static const char *reason_of(bool reclaim)
@@ -43,18 +44,15 @@ static bool is_young(struct session *s, const struct job *job)
     return false;
 }
 
-static bool may_go(struct session *s, const struct task *task, const struct task *victim,
-                   bool reclaim)
+bool take_may_go(struct session *s, const struct job *mine, const struct task *victim, bool reclaim)
 {
-    const struct job *mine = task->group->job, *theirs = victim->group->job;
+    const struct job *theirs = victim->group->job;
 
     if (!victim->is_told ||
         (victim->state != BERTH_TASK_BOUND && victim->state != BERTH_TASK_RUNNING))
         return false;
     if (theirs == mine || !theirs->queue || !theirs->queue->kept || !task_is_preemptable(victim) ||
         is_young(s, theirs))
-        return false;
-    if (task->group->kind->best_effort && !victim->group->kind->best_effort)
         return false;
     return reclaim ? theirs->queue != mine->queue && !theirs->queue->kept->not_reclaimable
                    : theirs->queue == mine->queue;
@@ -67,7 +65,8 @@ static struct victims find_victims(struct session *s, const struct task *task,
     size_t n = 0;
 
     for (size_t i = 0; i < from.n; i++)
-        if (may_go(s, task, from.at[i], reclaim))
+        if (take_may_go(s, task->group->job, from.at[i], reclaim) &&
+            (!task->group->kind->best_effort || from.at[i]->group->kind->best_effort))
             from.at[n++] = from.at[i];
     from.n = n;
     if (!n)
@@ -101,9 +100,9 @@ static bool fits(struct session *s, const struct task *task, const struct node *
            protect_allows(s, task, node);
 }
 
-static struct cost cost_of(const struct session *s, size_t mark)
+struct cost cost_of(const struct session *s, size_t mark)
 {
-    struct cost cost = { INT64_MIN, 0, 0 };
+    struct cost cost = { 0, INT64_MIN, 0, 0 };
 
     for (size_t i = mark; i < s->log.n; i++) {
         const struct task *task = s->log.at[i].task;
@@ -111,6 +110,7 @@ static struct cost cost_of(const struct session *s, size_t mark)
                                                                     : task->started_at_ms;
         if (s->log.at[i].kind != OP_EVICT)
             continue;
+        cost.n_broken += job_may_lose(task->group->job) < 0;
         if (task->group->job->priority > cost.priority)
             cost.priority = task->group->job->priority;
         if (from && s->in.now_ms > from)
@@ -118,6 +118,17 @@ static struct cost cost_of(const struct session *s, size_t mark)
         cost.n++;
     }
     return cost;
+}
+
+int cost_cmp(const struct cost *a, const struct cost *b)
+{
+    if (a->n_broken != b->n_broken)
+        return a->n_broken < b->n_broken ? -1 : 1;
+    if (a->priority != b->priority)
+        return a->priority < b->priority ? -1 : 1;
+    if (a->lost != b->lost)
+        return a->lost < b->lost ? -1 : 1;
+    return (a->n > b->n) - (a->n < b->n);
 }
 
 /* Evicts those marked, in their order. */
@@ -308,24 +319,47 @@ static void take_held(struct session *s, struct task *task, bool reclaim)
     take_cheapest(s, task, reclaim);
 }
 
-static bool is_short(const struct session *s, const struct job *job)
+bool take_is_short(const struct session *s, const struct job *job)
 {
     uint32_t n = job_n_ready(job) + job->n[BERTH_TASK_PIPELINED];
 
     return n < (s->policy->preempt_for == PREEMPT_FOR_MINIMUM ? job->min_available : job->n_tasks);
 }
 
+bool take_is_wanted(struct session *s, const struct job *job)
+{
+    if (s->setup->is_reference)
+        return job_is_starving(s, job);
+    if (!take_is_short(s, job))
+        return false;
+    /* For more than the minimum jobs are not starving, and yet may take room. */
+    return s->policy->preempt_for == PREEMPT_FOR_ALL || job_is_starving(s, job);
+}
+
+/* Evictions first: what is promised may need the room of several, found one after the other. */
+static struct saved evictions_first(struct session *s, const struct saved *from)
+{
+    struct saved to = { ARENA_NEW0_N(&s->arena, struct op, from->n + 1), 0 };
+
+    for (int rest = 0; rest < 2; rest++)
+        for (size_t i = 0; i < from->n; i++)
+            if ((from->at[i].kind != OP_EVICT) == rest)
+                to.at[to.n++] = from->at[i];
+    return to;
+}
+
 /* Takes units back, most urgent first, without which everything still fits. */
 static void give_back(struct statement *stmt)
 {
     struct session *s = stmt->s;
-    struct saved all = { 0 };
+    struct saved found, all;
 
     if (can_give_back(stmt)) {
         give_back_units(stmt);
         return;
     }
-    all = statement_save(stmt);
+    found = statement_save(stmt);
+    all = evictions_first(s, &found);
     for (size_t i = all.n; i-- > 0;) {
         struct saved without = { ARENA_NEW0_N(&s->arena, struct op, all.n + 1), 0 };
         const struct job *job = all.at[i].task->group->job;
@@ -381,24 +415,23 @@ bool take_room(struct session *s, struct job *job, bool reclaim)
     struct statement stmt = statement_open(s);
     struct victims tasks;
 
-    if (!is_short(s, job) || job->kept->topology.mode || job->kept->n_sub_groups)
+    if (!take_is_short(s, job) || job->kept->topology.mode || job->kept->n_sub_groups)
         return false;
     if (has_failed(s, job, reclaim))
         return false;
     tasks = tasks_pending(s, job, false);
     /* What nobody holds comes first, so that the share is judged with all of the placement. */
-    for (size_t i = 0; i < tasks.n && is_short(s, job); i++)
+    for (size_t i = 0; i < tasks.n && take_is_short(s, job); i++)
         take_free(s, tasks.at[i]);
-    for (size_t i = 0; i < tasks.n && is_short(s, job); i++)
+    for (size_t i = 0; i < tasks.n && take_is_short(s, job); i++)
         if (tasks.at[i]->state == BERTH_TASK_PENDING)
             take_held(s, tasks.at[i], reclaim);
-    if (is_short(s, job) || !job_is_pipelined(s, job) || !statement_has_evictions(&stmt)) {
+    if (take_is_short(s, job) || !job_is_pipelined(s, job) || !statement_has_evictions(&stmt)) {
         statement_discard(&stmt);
         note_failed(s, job, reclaim);
         return false;
     }
     if (s->policy->victim_set == VICTIM_SET_MINIMAL)
         give_back(&stmt);
-    statement_commit(&stmt, job);
-    return true;
+    return statement_commit(&stmt, job);
 }

@@ -568,6 +568,27 @@ static enum vote reclaimable(struct session *s, struct plugin_use *use, const st
     return VOTE_PERMIT;
 }
 
+/* In the order in which they are named; within the own queue there is nothing to guard. */
+static enum vote evictable(struct session *s, struct plugin_use *use, const struct taking *taking,
+                           const struct victims *from, struct victims *to)
+{
+    const struct capacity *c = use->state;
+
+    for (size_t i = 0; i < c->n; i++)
+        c->at[i].left = NULL;
+    for (size_t i = 0; i < from->n; i++) {
+        struct account *a = account_of(use, from->at[i]->group->job->queue);
+        const struct asks *asks = task_asks(from->at[i]);
+        if (taking->reclaim && (!a || c->is_broken || !keeps_guarantee(s, a, asks) ||
+                                (!says_nothing(a, asks) && !exceeds(s, a, asks))))
+            continue;
+        to->at[to->n++] = from->at[i];
+        if (taking->reclaim)
+            res_add_asks(left_of(s, a), asks, -1);
+    }
+    return VOTE_PERMIT;
+}
+
 /* --- Admission */
 
 static bool admits(struct session *s, const struct account *a, const wide *least, struct why *why)
@@ -646,6 +667,7 @@ const struct plugin plugin_capacity = {
     .allocatable = allocatable,
     .preemptive = preemptive,
     .reclaimable = reclaimable,
+    .evictable = evictable,
     .job_enqueueable = job_enqueueable,
     .job_enqueued = job_enqueued,
     .deserved = deserved,

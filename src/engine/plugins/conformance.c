@@ -4,10 +4,8 @@
 #include "base/str.h"
 #include "engine/plugins.h"
 
-static enum vote keep_system(struct session *s, struct plugin_use *use, const struct task *task,
-                             const struct victims *from, struct victims *to)
+static enum vote keep(const struct victims *from, struct victims *to)
 {
-    (void)s, (void)use, (void)task;
     for (size_t i = 0; i < from->n; i++) {
         const struct group *group = from->at[i]->group;
         const char *class = group->spec->priority_class;
@@ -21,9 +19,24 @@ static enum vote keep_system(struct session *s, struct plugin_use *use, const st
     return VOTE_PERMIT;
 }
 
+static enum vote keep_system(struct session *s, struct plugin_use *use, const struct task *task,
+                             const struct victims *from, struct victims *to)
+{
+    (void)s, (void)use, (void)task;
+    return keep(from, to);
+}
+
+static enum vote evictable(struct session *s, struct plugin_use *use, const struct taking *taking,
+                           const struct victims *from, struct victims *to)
+{
+    (void)s, (void)use, (void)taking;
+    return keep(from, to);
+}
+
 const struct plugin plugin_conformance = {
     .name = "conformance",
     .has_local_victims = true,
     .preemptable = keep_system,
     .reclaimable = keep_system,
+    .evictable = evictable,
 };

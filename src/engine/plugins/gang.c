@@ -94,6 +94,16 @@ static enum vote spare(struct session *s, struct plugin_use *use, const struct t
     return VOTE_PERMIT;
 }
 
+/* Who takes for a whole job sees to it that gangs go whole. */
+static enum vote evictable(struct session *s, struct plugin_use *use, const struct taking *taking,
+                           const struct victims *from, struct victims *to)
+{
+    (void)s, (void)use, (void)taking;
+    for (size_t i = 0; i < from->n; i++)
+        to->at[to->n++] = from->at[i];
+    return VOTE_PERMIT;
+}
+
 const struct plugin plugin_gang = {
     .name = "gang",
     .job_valid = job_valid,
@@ -108,4 +118,5 @@ const struct plugin plugin_gang = {
     .has_local_victims = true,
     .preemptable = spare,
     .reclaimable = spare,
+    .evictable = evictable,
 };

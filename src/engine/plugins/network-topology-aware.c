@@ -16,7 +16,8 @@ struct weight {
 
 struct arguments {
     double weight, fading;
-    bool plain; /* tasks without topology are scored too */
+    bool plain;  /* tasks without topology are scored too */
+    size_t most; /* domains that are tried for evictions */
     struct weight *list;
     size_t n;
 };
@@ -52,6 +53,7 @@ static int configure(const struct berth_value *arguments, struct arena *arena, v
     a->weight = raw.weight;
     a->fading = raw.fading;
     a->plain = raw.plain;
+    a->most = raw.most > 0 ? (size_t)raw.most : 8;
     a->list = ARENA_NEW0_N(arena, struct weight, strlen(raw.names) + 3);
     a->list[a->n++] = (struct weight){ "cpu", raw.cpu < 0 ? 1 : raw.cpu };
     a->list[a->n++] = (struct weight){ "memory", raw.memory < 0 ? 1 : raw.memory };
@@ -101,6 +103,21 @@ static bool has_room(struct session *s, const struct domain *domain, const wide 
     return idle || future;
 }
 
+/* Whether a domain would have so much if nobody held anything. */
+static bool offers_enough(struct session *s, const struct domain *domain, const wide *least)
+{
+    for (size_t d = 0; d < s->model->dims.n; d++) {
+        wide offers = 0;
+        if (least[d] <= 0 || d == DIM_PODS)
+            continue;
+        for (size_t i = 0; i < domain->n_nodes; i++)
+            offers += s->model->columns[d].offers[domain->nodes[i]->at];
+        if (least[d] > offers)
+            return false;
+    }
+    return true;
+}
+
 static bool is_beneath(const struct domain *domain, const struct domain *top)
 {
     for (; domain; domain = domain->parent)
@@ -142,6 +159,32 @@ static struct domain *search_root(const struct sub_job *sub, struct domain *top,
     return is_beneath(top, root) ? top : NULL;
 }
 
+struct search {
+    struct domain *root;
+    const wide *least;
+    int tier;
+};
+
+/* For evictions: the widest domains first, and not too many. */
+static void list_widest(struct session *s, const struct arguments *a, const struct sub_job *sub,
+                        const struct search *search, struct domain_list *out)
+{
+    struct topology *t = topology_of(s);
+    int from = search->tier < t->at[0].tier ? search->tier : t->at[0].tier;
+
+    for (int at = from; at >= t->least_tier && out->n < a->most; at--) {
+        size_t before = out->n;
+        for (size_t i = 0; i < t->n && out->n < a->most; i++) {
+            struct domain *domain = &t->at[i];
+            if (domain->tier == at && is_beneath(domain, search->root) &&
+                (sub->domain || offers_enough(s, domain, search->least)))
+                out->at[out->n++] = domain;
+        }
+        if (out->n > before)
+            out->ends[out->n_groups++] = out->n;
+    }
+}
+
 static bool gradients(struct session *s, struct plugin_use *use, const struct sub_job *sub,
                       struct domain *top, struct domain_list *out)
 {
@@ -150,7 +193,6 @@ static bool gradients(struct session *s, struct plugin_use *use, const struct su
     wide *least = res_new(s);
     int tier;
 
-    (void)use;
     *out = (struct domain_list){ ARENA_NEW0_N(&s->arena, struct domain *, t->n + 1),
                                  ARENA_NEW0_N(&s->arena, size_t, t->n + 1), 0, 0 };
     if (!allowed_tier(s, sub, &tier)) {
@@ -163,6 +205,10 @@ static bool gradients(struct session *s, struct plugin_use *use, const struct su
         res_minimum(s, sub->job, least);
     else
         pending_asks(s, sub, least);
+    if (root && sub->for_evictions) {
+        list_widest(s, use->config, sub, &(struct search){ root, least, tier }, out);
+        return true;
+    }
     for (int at = t->least_tier < t->at[0].tier ? t->least_tier : t->at[0].tier;
          root && at <= tier && at <= t->at[0].tier; at++) {
         size_t before = out->n;

@@ -95,6 +95,9 @@ static enum wait_code predicate_fixed(struct session *s, struct plugin_use *use,
         return WAIT_LABEL_MISMATCH;
     if (a->taint_toleration && !taints_hold(kind, node))
         return WAIT_TAINT_NOT_TOLERATED;
+    if (spec->image && node->kept->image_folders.n &&
+        !path_is_below(spec->image, &node->kept->image_folders))
+        return WAIT_IMAGE_NOT_ALLOWED;
     if (a->node_affinity && spec->affinity && !names_node(spec->affinity) &&
         !node_terms_hold(spec->affinity, node))
         return WAIT_AFFINITY;

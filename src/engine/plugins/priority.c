@@ -62,6 +62,16 @@ static enum vote preemptable(struct session *s, struct plugin_use *use, const st
     return VOTE_PERMIT;
 }
 
+static enum vote evictable(struct session *s, struct plugin_use *use, const struct taking *taking,
+                           const struct victims *from, struct victims *to)
+{
+    (void)s, (void)use;
+    for (size_t i = 0; i < from->n; i++)
+        if (taking->reclaim || from->at[i]->group->job->priority < taking->job->priority)
+            to->at[to->n++] = from->at[i];
+    return VOTE_PERMIT;
+}
+
 static bool job_starving(struct session *s, struct plugin_use *use, const struct job *job)
 {
     (void)s, (void)use;
@@ -76,5 +86,6 @@ const struct plugin plugin_priority = {
     .sub_job_order = sub_job_order,
     .has_local_victims = true,
     .preemptable = preemptable,
+    .evictable = evictable,
     .job_starving = job_starving,
 };

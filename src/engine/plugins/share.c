@@ -12,10 +12,15 @@
 
 #include "base/str.h"
 #include "engine/devices.h"
+#include "engine/past.h"
 #include "engine/plugins.h"
 #include "engine/res.h"
 
 enum { DEEPEST = 32 };
+
+struct arguments {
+    int64_t half_ms; /* of past use in the order of queues; 0: it does not count */
+};
 
 struct account {
     const struct queue *queue; /* NULL: the top of the tree */
@@ -23,6 +28,7 @@ struct account {
     size_t depth;
     wide weight;
     wide *allocated, *demand, *cap, *deserved, *fair, *guarantee;
+    wide *past;   /* what it held on average, or NULL */
     bool *stated; /* dimensions of which deserved was said */
 };
 
@@ -219,9 +225,35 @@ static void add_tenants(struct session *s, struct share_state *state)
     }
 }
 
+static int configure(const struct berth_value *arguments, struct arena *arena, void **out,
+                     struct err *err)
+{
+    static const struct argument known[] = {
+        { "halfLife", ARG_DURATION, offsetof(struct arguments, half_ms) },
+    };
+    struct arguments *a = ARENA_NEW0(arena, struct arguments);
+
+    *out = a;
+    return arguments_read(arguments, known, COUNT_OF(known), NULL, a, err);
+}
+
+/* What queues held counts for all above them. */
+static void add_past(struct session *s, struct share_state *state, int64_t half_ms)
+{
+    wide **past = past_use(s, half_ms);
+
+    for (size_t i = 0; i <= state->n; i++)
+        state->at[i].past = res_new(s);
+    for (size_t i = 0; i < state->n; i++)
+        for (struct account *a = &state->at[i]; a; a = a->up)
+            for (size_t d = 0; d < s->model->dims.n; d++)
+                a->past[d] += past[i][d];
+}
+
 static void open_session(struct session *s, struct plugin_use *use)
 {
     struct share_state *state = ARENA_NEW0(&s->arena, struct share_state);
+    const struct arguments *args = use->config;
     struct account *top;
 
     use->state = state;
@@ -241,18 +273,26 @@ static void open_session(struct session *s, struct plugin_use *use)
         set_fair(state, top, d);
     }
     add_tenants(s, state);
+    if (args->half_ms > 0)
+        add_past(s, state, args->half_ms);
 }
 
 /* --- Order */
 
-/* How much of its fair share a queue has: the dimension in which it is furthest. */
+/*
+ * How much of its fair share a queue has: the dimension in which it is furthest. Where the past
+ * counts, what it holds and held is held against what it deserves: its share of now says nothing
+ * about then.
+ */
 static struct share used_of(const struct session *s, const struct account *a)
 {
     struct share most = { 0, 1 };
 
     for (size_t d = 0; d < s->model->dims.n; d++) {
-        struct share one = { a->allocated[d], a->fair[d] > 0 ? a->fair[d] : 1 };
-        if (d != DIM_PODS && a->allocated[d] > 0 && share_cmp(one, most) > 0)
+        wide used = a->allocated[d] + (a->past ? a->past[d] : 0);
+        wide of = a->past ? a->deserved[d] : a->fair[d];
+        struct share one = { used, of > 0 ? of : 1 };
+        if (d != DIM_PODS && used > 0 && share_cmp(one, most) > 0)
             most = one;
     }
     return most;
@@ -369,7 +409,8 @@ static bool preemptive(struct session *s, struct plugin_use *use, const struct q
 {
     const struct account *a = account_of(use, queue);
 
-    (void)s;
+    if (s->policy->reclaim == RECLAIM_BY_PLUGINS)
+        return true; /* it is left to the others */
     return a && res_over(a->allocated, task_asks(task), a->fair) == NOWHERE;
 }
 
@@ -381,6 +422,8 @@ static enum vote reclaimable(struct session *s, struct plugin_use *use, const st
     struct share_state *state = use->state;
     wide **left = ARENA_NEW0_N(s->lists, wide *, state->n + 1);
 
+    if (s->policy->reclaim == RECLAIM_BY_PLUGINS)
+        return VOTE_ABSTAIN;
     for (size_t i = 0; i < from->n; i++) {
         const struct queue *queue = from->at[i]->group->job->queue;
         const struct account *a = account_of(use, queue);
@@ -401,6 +444,53 @@ static enum vote reclaimable(struct session *s, struct plugin_use *use, const st
             over = over && left[queue->at][d] > a->fair[d];
         }
         if (!helps || !over)
+            continue;
+        res_add_asks(left[queue->at], task_asks(from->at[i]), -1);
+        to->at[to->n++] = from->at[i];
+    }
+    return VOTE_PERMIT;
+}
+
+/* Whether a queue is over its fair share in all that the taker lacks and the victim holds. */
+static bool is_over(const struct account *a, const wide *left, const struct task *victim,
+                    const wide *lacks)
+{
+    const struct asks *asks = task_asks(victim);
+    bool helps = false;
+
+    for (size_t i = 0; i < asks->n; i++) {
+        uint32_t d = asks->at[i].dim;
+        if (d == DIM_PODS || lacks[d] <= 0)
+            continue;
+        helps = true;
+        if (left[d] <= a->fair[d])
+            return false;
+    }
+    return helps;
+}
+
+/* A unit that cannot be divided may take its queue under its share, if it was over it before. */
+static enum vote evictable(struct session *s, struct plugin_use *use, const struct taking *taking,
+                           const struct victims *from, struct victims *to)
+{
+    struct share_state *state = use->state;
+    wide **left = ARENA_NEW0_N(s->lists, wide *, state->n + 1);
+    bool over = false;
+
+    if (!taking->reclaim || s->policy->reclaim == RECLAIM_BY_PLUGINS)
+        return VOTE_ABSTAIN;
+    for (size_t i = 0; i < from->n; i++) {
+        const struct queue *queue = from->at[i]->group->job->queue;
+        const struct account *a = account_of(use, queue);
+        if (!a)
+            continue;
+        if (!left[queue->at]) {
+            left[queue->at] = ARENA_NEW0_N(s->lists, wide, s->model->dims.n + 1);
+            res_copy(s, left[queue->at], a->allocated);
+        }
+        if (!i || taking->unit[i] != taking->unit[i - 1])
+            over = is_over(a, left[queue->at], from->at[i], taking->lacks);
+        if (!over)
             continue;
         res_add_asks(left[queue->at], task_asks(from->at[i]), -1);
         to->at[to->n++] = from->at[i];
@@ -496,12 +586,14 @@ static void on_deallocate(struct session *s, struct plugin_use *use, const struc
 
 const struct plugin plugin_share = {
     .name = "share",
+    .configure = configure,
     .open = open_session,
     .queue_order = queue_order,
     .allocatable = allocatable,
     .preemptive = preemptive,
     .reclaimable = reclaimable,
     .victims_stamp = victims_stamp,
+    .evictable = evictable,
     .deserved = deserved,
     .fair_share = fair_share,
     .on_allocate = on_allocate,

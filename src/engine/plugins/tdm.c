@@ -8,6 +8,7 @@
 
 #include "base/str.h"
 #include "engine/plugins.h"
+#include "engine/victims.h"
 
 enum { MINUTE_MS = 60000, DAY_MS = 86400000 };
 #define ZONE_ARGUMENT "tdm.revocable-zone."
@@ -151,19 +152,9 @@ static int job_order(struct session *s, struct plugin_use *use, const struct job
 /* How many tasks of the job may go at a time. */
 static int64_t may_lose(const struct job *job)
 {
-    const struct berth_budget *budget = &job->kept->budget;
-    int64_t running = job->n[BERTH_TASK_RUNNING], value = budget->value;
-    int64_t ended = job->n[BERTH_TASK_SUCCEEDED] + job->n[BERTH_TASK_FAILED];
+    int64_t n = job->kept->budget.is_given ? job_may_lose(job) : 1;
 
-    if (!budget->is_given)
-        return 1;
-    if (budget->is_percent)
-        value = ((int64_t)job->n_tasks * value + 99) / 100;
-    if (budget->is_max_unavailable) {
-        value -= (int64_t)job->n_tasks - ended - running;
-        return value > 0 ? value : 0;
-    }
-    return running >= value ? running - value : 0;
+    return n > 0 ? n : 0;
 }
 
 static bool is_running(const struct task *task)

@@ -1,0 +1,160 @@
+/* Orders: a machine that is asked for, room on it, and what becomes of both. */
+#include <string.h>
+
+#include "base/test.h"
+#include "ledger/check.h"
+#include "ledger/world.h"
+
+struct scene {
+    struct world w;
+    uint64_t job;
+};
+
+static struct op *order(struct scene *s, const char *shape, uint32_t n_rooms)
+{
+    struct op *op = op_new(OP_ORDER, NULL, NULL);
+
+    op->order.key = text_copy("m-1");
+    op->order.pool = text_copy("spot");
+    op->order.shape = text_copy(shape);
+    op->order.job = n_rooms ? s->job : 0;
+    op->order.version = 1;
+    op->order.rooms = NEW0_N(struct op_room, n_rooms + 1);
+    op->order.n_rooms = n_rooms;
+    for (uint32_t i = 0; i < n_rooms; i++)
+        op->order.rooms[i].index = i;
+    op->order.ttl_ms = 180000;
+    op->order.fence = s->w.fence;
+    return op;
+}
+
+static enum problem_code say(struct scene *s, enum order_state state)
+{
+    struct op *op = op_new(OP_ORDER_STATE, NULL, NULL);
+
+    op->order_state = (struct op_order_state){ .key = text_copy("m-1"),
+                                               .state = state,
+                                               .provider = text_copy("i-0abc"),
+                                               .fence = s->w.fence };
+    return world_run(&s->w, op);
+}
+
+static void check(struct scene *s)
+{
+    struct err err = { 0 };
+
+    CHECK_OK(ledger_check_open(s->w.ledger, &err), &err);
+}
+
+static void set_up(struct scene *s)
+{
+    world_open(&s->w, "memory:");
+    world_lead(&s->w);
+    CHECK_EQ(world_register(&s->w, "n1", "{\"cpu\":1000}"), PROBLEM_NONE);
+    s->job = world_submit(&s->w, "{\"name\":\"a\",\"replicas\":2,\"gang\":true,"
+                                 "\"resources\":{\"cpu\":2}}");
+}
+
+static enum node_state state_of(struct scene *s)
+{
+    struct row_node *row = world_node(&s->w, "m-1");
+    enum node_state state = row ? (enum node_state)row->state : NODE_STATE_COUNT;
+
+    row_free(ROW_NODE, row);
+    return state;
+}
+
+static void order_two(struct scene *s)
+{
+    set_up(s);
+    CHECK_EQ(world_run(&s->w, order(s, "{\"cpu\":4000}", 2)), PROBLEM_NONE);
+    CHECK_EQ(state_of(s), NODE_COMING);
+    CHECK_TEXT(world_held_says(&s->w, s->job), "open m-1 m-1");
+    check(s);
+}
+
+TEST(a_machine_comes_and_takes_what_is_held_on_it)
+{
+    struct scene s = { 0 };
+
+    order_two(&s);
+    CHECK_EQ(say(&s, ORDER_PLACED), PROBLEM_NONE);
+    CHECK_EQ(world_run(&s.w, world_bind_op(&s.w, s.job, 0, 2, "m-1")), PROBLEM_CHANGED_SINCE);
+    CHECK_EQ(world_register(&s.w, "m-1", "{\"cpu\":4000}"), PROBLEM_NONE);
+    CHECK_EQ(state_of(&s), NODE_READY);
+    check(&s);
+    CHECK_EQ(say(&s, ORDER_FAILED), PROBLEM_CONFLICT); /* it came */
+    CHECK_EQ(world_run(&s.w, world_bind_op(&s.w, s.job, 0, 2, "m-1")), PROBLEM_NONE);
+    CHECK_TEXT(world_held_says(&s.w, s.job), "used");
+    check(&s);
+    world_close(&s.w);
+}
+
+TEST(a_machine_that_comes_smaller_keeps_what_fits)
+{
+    struct scene s = { 0 };
+
+    order_two(&s);
+    CHECK_EQ(world_register(&s.w, "m-1", "{\"cpu\":3000}"), PROBLEM_NONE);
+    CHECK_TEXT(world_held_says(&s.w, s.job), "open m-1");
+    check(&s);
+    world_close(&s.w);
+}
+
+TEST(a_machine_that_does_not_come_ends_what_is_held_on_it)
+{
+    struct scene s = { 0 };
+
+    order_two(&s);
+    CHECK_EQ(say(&s, ORDER_FAILED), PROBLEM_NONE);
+    CHECK_EQ(say(&s, ORDER_FAILED), PROBLEM_NONE); /* said twice */
+    CHECK_TEXT(world_held_says(&s.w, s.job), "ended NOT_CAME");
+    CHECK_EQ(state_of(&s), NODE_GONE);
+    CHECK_EQ(say(&s, ORDER_PLACED), PROBLEM_CONFLICT);
+    check(&s);
+    world_close(&s.w);
+}
+
+static const struct {
+    const char *name, *shape;
+    uint32_t n_rooms;
+    enum problem_code code;
+} refused[] = {
+    { "too small", "{\"cpu\":3000}", 2, PROBLEM_CHANGED_SINCE },
+    { "no shape", "[]", 0, PROBLEM_INVALID_FIELD },
+    { "a task that is not", "{\"cpu\":9000}", 3, PROBLEM_CHANGED_SINCE },
+};
+
+TEST(orders_that_are_not_good_are_refused_whole)
+{
+    ROW_EACH (c, refused) {
+        struct scene s = { 0 };
+
+        set_up(&s);
+        CHECK_EQ(world_run(&s.w, order(&s, c->shape, c->n_rooms)), c->code);
+        CHECK_EQ(state_of(&s), NODE_STATE_COUNT);
+        CHECK_TEXT(world_held_says(&s.w, s.job), "");
+        CHECK_EQ(say(&s, ORDER_PLACED), PROBLEM_NOT_FOUND);
+        check(&s);
+        world_close(&s.w);
+    }
+}
+
+TEST(an_order_is_made_once_and_by_the_steward)
+{
+    struct scene s = { 0 };
+    struct op *op;
+
+    set_up(&s);
+    op = order(&s, "{\"cpu\":4000}", 0);
+    op->order.fence++;
+    CHECK_EQ(world_run(&s.w, op), PROBLEM_CONFLICT);
+    CHECK_EQ(world_run(&s.w, order(&s, "{\"cpu\":4000}", 0)), PROBLEM_NONE);
+    CHECK_EQ(world_run(&s.w, order(&s, "{\"cpu\":4000}", 0)), PROBLEM_CONFLICT);
+    op = order(&s, "{\"cpu\":4000}", 0);
+    mem_free(op->order.key);
+    op->order.key = text_copy("n1");
+    CHECK_EQ(world_run(&s.w, op), PROBLEM_CONFLICT); /* a node of that name is there */
+    check(&s);
+    world_close(&s.w);
+}

@@ -1,0 +1,88 @@
+#!/usr/bin/env bats
+# Queues: their settings by command line and API, and what comes of them.
+
+load helper
+
+setup() {
+    DATA=$(mktemp -d "$BATS_TEST_TMPDIR/server.XXXXXX")
+    "$BERTH" server --data "$DATA" --listen 127.0.0.1:0 >>"$DATA.log" 2>&1 3>&- &
+    PIDS=$!
+    until_true 20 test -s "$DATA/address"
+    BERTH_ADDR=$(cat "$DATA/address")
+    export BERTH_ADDR BERTH_TOKEN_FILE=$DATA/token
+    until_true 20 "$BERTH" node list --no-header
+}
+
+teardown() {
+    for pid in ${PIDS:-}; do
+        kill -TERM "$pid" 2>/dev/null || true
+        wait "$pid" 2>/dev/null || true
+    done
+}
+
+start_agent() {
+    "$BERTH" agent --server "$BERTH_ADDR" --token-file "$DATA/agent-token" --data "$BATS_TEST_TMPDIR/one" \
+        --name one --runtime process "$@" >>"$BATS_TEST_TMPDIR/one.log" 2>&1 3>&- &
+    PIDS="$! $PIDS"
+}
+
+# slots QUEUE N: whether the queue holds N slots now.
+slots() { [ "$("$BERTH" queue show "$1" -o json | jq -r '.usage.allocated.slot // "0"')" = "$2" ]; }
+
+@test "a full machine is shared by weight, in the order of allocation" {
+    needs_root
+    "$BERTH" queue create light --weight 1
+    "$BERTH" queue create heavy --weight 3
+    work="while [ ! -e $BATS_TEST_TMPDIR/go ]; do sleep 0.1; done"
+    light=$("$BERTH" submit -o id -q light --tasks 8 --cpu 10m --resource slot=1 --runtime process -- sh -c "$work")
+    heavy=$("$BERTH" submit -o id -q heavy --tasks 8 --cpu 10m --resource slot=1 --runtime process -- sh -c "$work")
+    start_agent --offer slot=4
+    until_true 30 slots heavy 3
+    until_true 30 slots light 1
+    # The light one came first and wants more: what it gets is its share all the same.
+    "$BERTH" queue list -o json | jq -e '[.items[] | select(.name == "light" or .name == "heavy") | .usage.fairShare.slot] == ["3", "1"]'
+    touch "$BATS_TEST_TMPDIR/go"
+    "$BERTH" wait "$light" "$heavy" --timeout 60s
+}
+
+@test "a queue keeps all that is said of it, and shows it" {
+    "$BERTH" queue create lab --cap cpu=8,memory=64Gi --guarantee cpu=4
+    "$BERTH" queue create night --parent lab --weight 3 --priority -5 --state draining --deserved cpu=4,memory=8Gi \
+        --guarantee cpu=2 --capability memory=16Gi --min-runtime 90s --reclaimable no
+    curl_api GET /v1/queues/night | head -n -1 | jq -e 'del(.usage, .revision) == {name: "night", parent: "lab",
+        state: "draining", weight: 3, priority: -5, deserved: {cpu: "4", memory: "8Gi"}, guarantee: {cpu: "2"},
+        cap: {memory: "16Gi"}, minRuntime: "1m30s", reclaimable: false}'
+    run "$BERTH" queue list -o wide
+    [[ $output == *RECLAIMABLE*MIN_RUNTIME* ]]
+    [[ $output == *"4 cpu, 8Gi memory"* ]]
+    grep -qE '^night .* no +1m30s' <<<"$output"
+    # What is not named stays; a parent may change.
+    "$BERTH" queue set night --weight 1 --parent root
+    curl_api GET /v1/queues/night | head -n -1 | jq -e '.weight == 1 and .parent == "root" and .minRuntime == "1m30s"'
+}
+
+@test "what cannot be is refused where it stands" {
+    "$BERTH" queue create lab --guarantee cpu=4
+    run "$BERTH" queue create over --parent lab --guarantee cpu=5
+    [ "$status" -ne 0 ]
+    [[ $output == *"/guarantee/cpu"* ]] || [[ $output == *"above the guarantee of its parent lab, which is 4"* ]]
+    run "$BERTH" queue set lab --parent lab
+    [ "$status" -ne 0 ]
+    run "$BERTH" queue create zero --weight 0
+    [ "$status" -ne 0 ]
+    [[ $output == *weight* ]]
+    run curl_api POST /v1/queues -H 'Content-Type: application/json' -d '{"name":"odd","wieght":2}'
+    [ "${lines[-1]}" = 422 ]
+    [ "$(jq -r '.errors[0].pointer' <<<"${lines[0]}")" = /wieght ]
+    [[ ${lines[0]} == *weight* ]]
+    run "$BERTH" queue create odd --deserved cpu
+    [ "$status" -eq 2 ]
+}
+
+@test "a queue with one job says one" {
+    "$BERTH" queue create small
+    "$BERTH" submit -q small --runtime process -- true
+    run "$BERTH" queue delete small
+    [ "$status" -ne 0 ]
+    [[ $output == *"queue small has 1 job that is not over"* ]]
+}

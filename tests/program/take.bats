@@ -1,0 +1,159 @@
+#!/usr/bin/env bats
+# Room that others make: jobs that are urgent, or whose queue has less than its share, and what is
+# held for them. The machine offers four cores and no more, whatever it has.
+
+load helper
+
+setup() {
+    needs_root
+    DATA=$(mktemp -d "$BATS_TEST_TMPDIR/data.XXXXXX")
+    export DATA
+}
+
+teardown() {
+    stop_dev
+}
+
+# start_small: a server and an agent of four cores.
+start_small() {
+    start_dev --offer cpu=4
+}
+
+# sleeper NAME PRIORITY CPU [ARG...]: a job that runs until it is told; its id.
+sleeper() {
+    local name=$1 priority=$2 cpu=$3
+    shift 3
+    "$BERTH" submit -o id --name "$name" --priority "$priority" --cpu "$cpu" --image "$(rootdir)" "$@" -- \
+        sh -c 'trap "exit 3" TERM; echo up; while :; do sleep 0.1; done'
+}
+
+# stubborn: a job of all cores that goes on when it is told to end, until let_go.
+stubborn() {
+    "$BERTH" submit -o id --name low --priority 1 --cpu 4 --grace 60s --image "$(rootdir)" -- \
+        sh -c 'trap "while [ ! -e /tmp/go ]; do sleep 0.1; done; exit 3" TERM; echo up; while :; do sleep 0.1; done'
+}
+
+let_go() {
+    local pid
+    pid=$(pgrep -f 'while \[ ! -e /tmp/go \]' | tail -1)
+    touch "/proc/$pid/root/tmp/go"
+}
+
+tasks_of() { curl_api GET "/v1/jobs/$1/tasks?limit=1000" | head -n -1; }
+evicted_for() { tasks_of "$1" | jq -r '[.items[].evictedFor // empty] | unique | join(" ")'; }
+held() { "$BERTH" job show "$1" -o json | jq -r '[.reservations[]? | .state + " " + (.why // "")] | join(";")'; }
+held_is() { [ "$(held "$1")" = "$2" ]; }
+events() { curl_api GET "/v1/events?limit=1000" | head -n -1; }
+n_evictions() { events | jq '[.items[] | select(.type=="attempt.ended" and .object.cause=="EVICTED")] | length'; }
+
+@test "an urgent job takes the room of another, which comes back after it" {
+    start_small
+    low=$(sleeper low 1 4 --grace 5s)
+    until_true 20 job_is "$low" running
+    high=$("$BERTH" submit -o id --name high --priority 9 --cpu 2 --image "$(rootdir)" -- sh -c 'echo in; sleep 1')
+    until_true 30 job_is "$high" succeeded
+    until_true 30 job_is "$low" running
+    [ "$(held "$high")" = "used " ]
+    # Whose sake it was is said everywhere, and no try was spent.
+    attempts=$(curl_api GET "/v1/jobs/$low/attempts" | head -n -1)
+    echo "$attempts"
+    [ "$(jq -r '.items[0] | .cause + " " + .then + " " + .evictedFor + " " + (.evictions|tostring) + " " + (.tries|tostring)' <<<"$attempts")" = "EVICTED again $high 1 0" ]
+    "$BERTH" job show "$high" | grep -q "^room: preempt of $low/task.0#1, used"
+    [ "$(n_evictions)" = 1 ]
+    "$BERTH" cancel "$low"
+    until_true 20 job_is "$low" cancelled
+}
+
+@test "what was freed for a job is nobody else's" {
+    start_small
+    low=$(stubborn)
+    until_true 20 sh -c "'$BERTH' logs $low | grep -q up"
+    high=$("$BERTH" submit -o id --name high --priority 9 --cpu 3 --image "$(rootdir)" -- sh -c 'sleep 2')
+    until_true 20 held_is "$high" "open "
+    "$BERTH" explain "$high" | grep -q WAITING_FOR_EVICTION
+    small=$("$BERTH" submit -o id --name small --priority 5 --cpu 2 --image "$(rootdir)" -- true)
+    let_go
+    until_true 30 job_is "$high" succeeded
+    until_true 30 job_is "$small" succeeded
+    high_began=$("$BERTH" job show "$high" -o json | jq -r .startedAt)
+    small_began=$("$BERTH" job show "$small" -o json | jq -r .startedAt)
+    [[ $high_began < $small_began ]]
+}
+
+@test "one that does not hear is killed after its grace" {
+    start_small
+    low=$("$BERTH" submit -o id --name low --priority 1 --cpu 4 --grace 1s --image "$(rootdir)" -- \
+        sh -c 'trap "" TERM; echo up; while :; do sleep 0.1; done')
+    until_true 20 sh -c "'$BERTH' logs $low | grep -q up"
+    high=$("$BERTH" submit -o id --name high --priority 9 --cpu 4 --image "$(rootdir)" -- true)
+    until_true 30 job_is "$high" succeeded
+    [ "$(curl_api GET "/v1/jobs/$low/attempts" | head -n -1 | jq -r '.items[0].signal')" = 9 ]
+}
+
+@test "a gang takes room for all of it at once" {
+    start_small
+    low=$(sleeper low 1 1 --tasks 4 --min-available 1 --grace 5s)
+    until_true 20 sh -c "'$BERTH' job show $low -o json | jq -e '.tasks.running==4'"
+    gang=$("$BERTH" submit -o id --name gang --priority 9 --cpu 1 --tasks 3 --gang --image "$(rootdir)" -- sh -c 'sleep 1')
+    until_true 30 job_is "$gang" succeeded
+    # Three went, one stayed; the three are back.
+    [ "$(curl_api GET "/v1/jobs/$low/attempts?limit=100" | head -n -1 | jq '[.items[] | select(.cause=="EVICTED")] | length')" = 3 ]
+    until_true 30 sh -c "'$BERTH' job show $low -o json | jq -e '.tasks.running==4'"
+    [ "$(held "$gang")" = "used " ]
+    # All began in one transaction.
+    [ "$(events | jq "[.items[] | select(.type==\"attempt.bound\" and .job==\"$gang\") | .time] | unique | length")" = 1 ]
+}
+
+@test "a queue takes back its share, and no more" {
+    start_small
+    "$BERTH" queue create left --weight 1
+    "$BERTH" queue create right --weight 1
+    left=$(sleeper left 1 1 --tasks 4 --min-available 1 --queue left --grace 5s)
+    until_true 20 sh -c "'$BERTH' job show $left -o json | jq -e '.tasks.running==4'"
+    right=()
+    for i in 1 2 3; do
+        right+=("$(sleeper "right$i" 1 1 --queue right --grace 5s)")
+    done
+    until_true 30 sh -c "[ \$('$BERTH' job list -q right -o json 2>/dev/null | jq '[.items[]|select(.state==\"running\")]|length') = 2 ]"
+    until_true 30 sh -c "'$BERTH' job show $left -o json | jq -e '.tasks.running==2'"
+    [ "$(n_evictions)" = 2 ]
+    held_is "${right[0]}" "used "
+    # It stays so: what is taken is not taken back.
+    "$BERTH" submit -o id --name more --cpu 1 --queue left --image "$(rootdir)" -- true
+    until_true 20 sh -c "'$BERTH' job list -q left -o json | jq -e '[.items[]|select(.name==\"more\")][0].reasons[0].code'"
+    [ "$(n_evictions)" = 2 ]
+    for job in "$left" "${right[@]}"; do "$BERTH" cancel "$job"; done
+}
+
+@test "an owner that is cancelled leaves a receipt, and the victim comes back" {
+    start_small
+    low=$(stubborn)
+    until_true 20 sh -c "'$BERTH' logs $low | grep -q up"
+    high=$(sleeper high 9 4)
+    until_true 20 held_is "$high" "open "
+    "$BERTH" cancel "$high"
+    until_true 20 job_is "$high" cancelled
+    [ "$(held "$high")" = "ended OWNER_GONE" ]
+    let_go
+    until_true 30 sh -c "curl -sS -H 'Authorization: Bearer $(cat "$BERTH_TOKEN_FILE")' '$BERTH_ADDR/v1/jobs/$low/attempts' | jq -e '.items|length==2'"
+    until_true 20 job_is "$low" running
+}
+
+@test "a server killed between eviction and bind holds the room for whom it was made" {
+    start_small
+    low=$(stubborn)
+    until_true 20 sh -c "'$BERTH' logs $low | grep -q up"
+    high=$("$BERTH" submit -o id --name high --priority 9 --cpu 3 --image "$(rootdir)" -- sh -c 'sleep 1')
+    until_true 20 held_is "$high" "open "
+    other=$("$BERTH" submit -o id --name other --priority 5 --cpu 4 --image "$(rootdir)" -- true)
+    kill_dev
+    start_small
+    held_is "$high" "open "
+    let_go
+    until_true 40 job_is "$high" succeeded
+    [ "$(held "$high")" = "used " ]
+    until_true 30 job_is "$other" succeeded
+    [ "$(n_evictions)" = 1 ]
+    until_true 30 job_is "$low" running
+    "$BERTH" cancel "$low"
+}
