@@ -19,7 +19,7 @@ static const int64_t memory_bytes = 256 * GIB;
 
 struct cluster {
     size_t n, n_tasks, n_shapes;
-    bool is_one_job; /* of one shape: all tasks in it */
+    bool is_one_job;                                        /* of one shape: all tasks in it */
     int64_t *has_cpu, *has_memory, *free_cpu, *free_memory; /* by node */
     int64_t *cpu, *memory;                                  /* by task */
 };
@@ -47,8 +47,8 @@ static void cluster_init(struct cluster *c, size_t n, size_t n_shapes, size_t n_
     for (size_t i = 0; i < n; i++) {
         c->has_cpu[i] = CPU;
         c->has_memory[i] = memory_bytes;
-        c->free_cpu[i] = CPU - (int64_t)(bench_random(&random) % 56) * 1000;
-        c->free_memory[i] = memory_bytes - (int64_t)(bench_random(&random) % 224) * GIB;
+        c->free_cpu[i] = CPU - (int64_t)(1 + bench_random(&random) % 55) * 1000;
+        c->free_memory[i] = memory_bytes - (int64_t)(1 + bench_random(&random) % 223) * GIB;
     }
     for (size_t i = 0; i < n_tasks; i++) {
         size_t shape = n_shapes ? i % n_shapes : i;
