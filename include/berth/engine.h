@@ -764,6 +764,7 @@ struct berth_cycle_in {
     uint64_t max_tasks; /* to place; 0: no limit */
     uint64_t max_steps; /* of work; 0: no limit */
     bool skip_digest;   /* for benchmarks */
+    bool is_cold;       /* for tests: nothing that was kept is believed; the answer is the same */
 };
 
 /**

@@ -128,19 +128,55 @@ static void add_parts(struct session *s, struct berth_group *group, const struct
     group->n_parts = n_parts;
 }
 
+static int by_node(const void *a, const void *b)
+{
+    const struct berth_part *x = *(const struct berth_part *const *)a;
+    const struct berth_part *y = *(const struct berth_part *const *)b;
+    int cmp = strcmp(x->node, y->node);
+
+    return cmp ? cmp : (x > y) - (x < y); /* they are in one array */
+}
+
+/* The evictions on a node among those that are sorted: where they begin, and how many. */
+static size_t find_evictions(struct berth_part *const *sorted, size_t n, const char *node,
+                             size_t *first)
+{
+    size_t low = 0, high = n, end;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (strcmp(sorted[middle]->node, node) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (end = low; end < n && strcmp(sorted[end]->node, node) == 0;)
+        end++;
+    *first = low;
+    return end - low;
+}
+
 /* What a reserved part waits for: the evictions of its group on its node. */
 static void add_waits(struct session *s, struct berth_group *group, struct berth_part *parts)
 {
+    struct berth_part **sorted = NEW0_N(struct berth_part *, group->n_parts + 1);
+    size_t n = 0, first;
+
+    for (size_t i = 0; i < group->n_parts; i++)
+        if (parts[i].kind == BERTH_PART_EVICT)
+            sorted[n++] = &parts[i];
+    qsort(sorted, n, sizeof(struct berth_part *), by_node);
     for (size_t i = 0; i < group->n_parts; i++) {
         struct berth_task_ref *waits;
         if (parts[i].kind != BERTH_PART_RESERVE)
             continue;
-        waits = ARENA_NEW0_N(s->out, struct berth_task_ref, group->n_parts);
-        for (size_t k = 0; k < group->n_parts; k++)
-            if (parts[k].kind == BERTH_PART_EVICT && strcmp(parts[k].node, parts[i].node) == 0)
-                waits[parts[i].n_waits++] = parts[k].task;
+        parts[i].n_waits = find_evictions(sorted, n, parts[i].node, &first);
+        waits = ARENA_NEW0_N(s->out, struct berth_task_ref, parts[i].n_waits + 1);
+        for (size_t k = 0; k < parts[i].n_waits; k++)
+            waits[k] = sorted[first + k]->task;
         parts[i].waits = waits;
     }
+    free(sorted);
 }
 
 /* The reservation that is made with a group: its owner has one at most. */

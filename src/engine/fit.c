@@ -341,7 +341,7 @@ static bool best_sampled(struct session *s, const struct task *task, struct choi
 {
     struct kind *kind = kind_for(s, task);
     size_t n = s->model->nodes.n, want = sample_want(n), visited;
-    const struct kept *kept = sheet_is_local(s, kind) ? kept_of(s, kind) : NULL;
+    const struct kept *kept = sheet_is_local(s, kind) && !s->in.is_cold ? kept_of(s, kind) : NULL;
     bool found = kept ? kept_best_of_some(s, kept, s->cursor % n, want, &visited, out)
                       : visit_some(s, task, want, &visited, out);
 
@@ -405,7 +405,7 @@ static bool best_anew(struct session *s, const struct task *task, struct choice 
     struct kind *kind = kind_for(s, task);
     const struct kept *kept;
 
-    if (!sheet_is_local(s, kind))
+    if (!sheet_is_local(s, kind) || s->in.is_cold)
         return fit_best_of(s, task, s->model->nodes.at, s->model->nodes.n, true, out);
     kept = kind->n_uses++ > 0 ? kept_of(s, kind) : NULL;
     if (!kept)
@@ -424,7 +424,7 @@ bool fit_best(struct session *s, const struct task *task, struct choice *out)
     if (!model->nodes.n)
         return false;
     if (kind->failed_epoch == model->epoch && kind->failed_read == now &&
-        kind->failed_number == s->number)
+        kind->failed_number == s->number && !s->in.is_cold)
         return false;
     if (s->policy->search == SEARCH_SAMPLE && model->nodes.n > SAMPLE_LEAST_NODES)
         found = best_sampled(s, task, out);
@@ -455,7 +455,7 @@ void fit_count(struct session *s, struct kind *kind, struct arena *arena, struct
 {
     struct model *model = s->model;
     const struct kept *kept =
-        sheet_is_local(s, kind) && kept_is_there(kind) ? kept_of(s, kind) : NULL;
+        sheet_is_local(s, kind) && kept_is_there(kind) && !s->in.is_cold ? kept_of(s, kind) : NULL;
     size_t n = model->nodes.n;
     struct sheet sheet;
 

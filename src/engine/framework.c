@@ -114,6 +114,26 @@ int job_cmp(struct session *s, const struct job *a, const struct job *b)
     return cmp ? cmp : strcmp(a->id, b->id);
 }
 
+bool job_has_key(const struct session *s)
+{
+    const struct hooked *hooked = &s->setup->hooked[HOOKED_JOB_ORDER];
+
+    if (s->policy->job_tie != JOB_TIE_SEQ || hooked->n > JOB_KEYS)
+        return false;
+    for (size_t i = 0; i < hooked->n; i++)
+        if (!hooked->at[i]->plugin->job_key)
+            return false;
+    return true;
+}
+
+void job_keys(struct session *s, const struct job *job, int64_t keys[JOB_KEYS])
+{
+    size_t i = 0;
+
+    USES (use, s, HOOKED_JOB_ORDER)
+        keys[i++] = use->plugin->job_key(s, use, job);
+}
+
 int queue_cmp(struct session *s, const struct queue *a, const struct queue *b)
 {
     int cmp;

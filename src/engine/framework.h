@@ -59,6 +59,8 @@ struct plugin {
     /* Orders: below 0 if a goes first. */
     int (*job_order)(struct session *s, struct plugin_use *use, const struct job *a,
                      const struct job *b);
+    /** The same as a number, the smaller first; NULL: it has none. */
+    int64_t (*job_key)(struct session *s, struct plugin_use *use, const struct job *job);
     int (*task_order)(struct session *s, struct plugin_use *use, const struct task *a,
                       const struct task *b);
     int (*queue_order)(struct session *s, struct plugin_use *use, const struct queue *a,
@@ -118,6 +120,13 @@ struct plugin {
                              const struct victims *from, struct victims *to);
     enum vote (*reclaimable)(struct session *s, struct plugin_use *use, const struct task *task,
                              const struct victims *from, struct victims *to);
+    /** What it says of victims goes by the taker's class and priorities, by the node, its tasks and
+     * how many tasks their jobs have alone. */
+    bool has_local_victims;
+    /** Else what it goes by beside those, as a number: while that stays, so do its answers, and
+     * whether a queue may take more. Evictions may change it. */
+    uint64_t (*victims_stamp)(struct session *s, struct plugin_use *use, const struct kind *kind,
+                              bool reclaim);
     /** Likewise for all of a job at once; it has no switch. */
     enum vote (*evictable)(struct session *s, struct plugin_use *use, const struct taking *taking,
                            const struct victims *from, struct victims *to);
@@ -219,6 +228,11 @@ void framework_hook(struct plugin_use *uses, size_t n, struct arena *arena,
 int job_cmp(struct session *s, const struct job *a, const struct job *b);
 /** Only what plugins say: 0 where they are indifferent. */
 int job_plugin_cmp(struct session *s, const struct job *a, const struct job *b);
+/* Plugins whose orders of jobs can be had as numbers together. */
+enum { JOB_KEYS = 2 };
+/** Whether job_cmp is an order by these numbers, and then by rank. */
+bool job_has_key(const struct session *s);
+void job_keys(struct session *s, const struct job *job, int64_t keys[JOB_KEYS]);
 int queue_cmp(struct session *s, const struct queue *a, const struct queue *b);
 int task_cmp(struct session *s, const struct task *a, const struct task *b);
 int sub_job_cmp(struct session *s, const struct sub_job *a, const struct sub_job *b);

@@ -3,7 +3,7 @@
 
 static void swap(struct pq *pq, size_t i, size_t k)
 {
-    void *item = pq->items.at[i];
+    struct pq_item item = pq->items.at[i];
 
     pq->items.at[i] = pq->items.at[k];
     pq->items.at[k] = item;
@@ -11,14 +11,23 @@ static void swap(struct pq *pq, size_t i, size_t k)
 
 static int is_less(const struct pq *pq, size_t i, size_t k)
 {
-    return pq->cmp(pq->s, pq->items.at[i], pq->items.at[k]) < 0;
+    const struct pq_item *a = &pq->items.at[i], *b = &pq->items.at[k];
+
+    if (!pq->key)
+        return pq->cmp(pq->s, a->item, b->item) < 0;
+    for (size_t n = 0; n < COUNT_OF(a->key.at); n++)
+        if (a->key.at[n] != b->key.at[n])
+            return a->key.at[n] < b->key.at[n];
+    return 0;
 }
 
 void pq_push(struct pq *pq, void *item)
 {
     size_t i = pq->items.n;
 
-    VEC_PUSH(&pq->items, item);
+    VEC_PUSH(&pq->items, ((struct pq_item){ .item = item }));
+    if (pq->key)
+        pq->items.at[i].key = pq->key(pq->s, item);
     while (i > 0 && is_less(pq, i, (i - 1) / 2)) {
         swap(pq, i, (i - 1) / 2);
         i = (i - 1) / 2;
@@ -44,7 +53,7 @@ void *pq_pop(struct pq *pq)
         swap(pq, i, child);
         i = child;
     }
-    return pq->items.at[n];
+    return pq->items.at[n].item;
 }
 
 void pq_fini(struct pq *pq)

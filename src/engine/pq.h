@@ -6,13 +6,27 @@
 #ifndef ENGINE_PQ_H
 #define ENGINE_PQ_H
 
+#include <stdint.h>
+
 #include "base/vec.h"
 
 struct session;
 
+/* Where a member goes, as numbers: the smaller first. */
+struct pq_key {
+    int64_t at[3];
+};
+
+struct pq_item {
+    void *item;
+    struct pq_key key; /* as it was when it was put in */
+};
+
 struct pq {
-    VEC_OF(void *) items;
+    VEC_OF(struct pq_item) items;
     int (*cmp)(struct session *s, const void *a, const void *b);
+    /** The same order as numbers; NULL: cmp must be asked each time. */
+    struct pq_key (*key)(struct session *s, const void *item);
     struct session *s;
 };
 

@@ -6,6 +6,15 @@ static int cmp_jobs(struct session *s, const void *a, const void *b)
     return job_cmp(s, a, b);
 }
 
+static struct pq_key key_job(struct session *s, const void *job)
+{
+    struct pq_key key = { { 0 } };
+
+    job_keys(s, job, key.at);
+    key.at[JOB_KEYS] = ((const struct job *)job)->at;
+    return key;
+}
+
 static int cmp_queues(struct session *s, const void *a, const void *b)
 {
     return queue_cmp(s, a, b);
@@ -47,6 +56,7 @@ void rounds_return_job(struct rounds *rounds, struct job *job)
     if (!seat->jobs) {
         seat->jobs = ARENA_NEW0(&rounds->s->arena, struct pq);
         seat->jobs->cmp = cmp_jobs;
+        seat->jobs->key = job_has_key(rounds->s) ? key_job : NULL;
         seat->jobs->s = rounds->s;
     }
     pq_push(seat->jobs, job);

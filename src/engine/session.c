@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "engine/actions/hunt.h"
 #include "engine/beam.h"
 #include "engine/outside.h"
 
@@ -82,6 +83,7 @@ void session_close(struct session *s)
     for (size_t i = s->setup->n_uses; i-- > 0;)
         outside_close(s, &s->setup->uses[i]);
     beam_close(s);
+    hunts_close(s);
     VEC_FINI(&s->log);
     VEC_FINI(&s->groups);
     arena_fini(&s->arena);

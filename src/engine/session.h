@@ -98,6 +98,7 @@ struct session {
     struct kind *as;   /* whom fit searches for, if not the task's own class; NULL mostly */
     struct topology *topology;
     struct protect *protect; /* NULL until a job has room kept */
+    struct hunts *hunts;     /* see actions/hunt.h; NULL until somebody takes room */
 };
 
 struct statement {
@@ -161,6 +162,8 @@ bool statement_is_refused(struct statement *stmt, struct job *job);
  */
 bool statement_commit(struct statement *stmt, struct job *job);
 void statement_discard(struct statement *stmt);
+/** Takes back one operation of whichever place; the caller takes it out of the log. */
+void statement_take_out(struct session *s, const struct op *op);
 
 /* Operations to be done again. */
 struct saved {

@@ -2,6 +2,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "engine/actions/hunt.h"
 #include "engine/devices.h"
 #include "engine/session.h"
 
@@ -26,15 +27,24 @@ struct statement statement_open(struct session *s)
     return (struct statement){ s, s->log.n };
 }
 
+/* Before and after a change: how many tasks a job can spare goes through both. */
+static void note_moved(struct session *s, const struct task *task)
+{
+    if (s->hunts)
+        hunts_note(s, task->group->job);
+}
+
 static void change(struct session *s, const struct op *op, enum berth_task_state state,
                    struct node *to)
 {
     VEC_PUSH(&s->log, *op);
+    note_moved(s, op->task);
     if (op->kind == OP_ALLOCATE || op->kind == OP_PIPELINE)
         op->task->hold = op->hold;
     task_place(s->model, op->task, state, to);
     if (op->kind == OP_UNPIPELINE)
         op->task->hold = NULL;
+    note_moved(s, op->task);
 }
 
 void statement_allocate(struct statement *stmt, struct task *task, struct node *node, double score)
@@ -167,10 +177,11 @@ void op_undo(struct model *model, const struct op *op)
     task->evicted = op->from_evicted;
 }
 
-static void take_back(struct session *s, const struct op *op)
+void statement_take_out(struct session *s, const struct op *op)
 {
     struct task *task = op->task;
 
+    note_moved(s, task);
     switch (op->kind) {
     case OP_ALLOCATE:
     case OP_PIPELINE:
@@ -194,7 +205,7 @@ void statement_discard(struct statement *stmt)
 
     while (s->log.n > stmt->mark) {
         assert(!s->log.at[s->log.n - 1].is_sealed);
-        take_back(s, &s->log.at[s->log.n - 1]);
+        statement_take_out(s, &s->log.at[s->log.n - 1]);
         s->log.n--;
     }
 }

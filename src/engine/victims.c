@@ -8,11 +8,13 @@
 static int by_name(const void *a, const void *b)
 {
     const struct task *x = *(struct task *const *)a, *y = *(struct task *const *)b;
-    int cmp = strcmp(x->group->kind->namespace_, y->group->kind->namespace_);
+    int cmp = 0;
 
-    if (!cmp)
+    if (x->group->kind != y->group->kind)
+        cmp = strcmp(x->group->kind->namespace_, y->group->kind->namespace_);
+    if (!cmp && x->group != y->group)
         cmp = strcmp(x->group->spec->name, y->group->spec->name);
-    if (!cmp)
+    if (!cmp && x->group->job != y->group->job)
         cmp = strcmp(x->group->job->id, y->group->job->id);
     return cmp ? cmp : (x->index > y->index) - (x->index < y->index);
 }

@@ -2,6 +2,7 @@
  * `berth server`: what the flags say, laid over what the configuration file says.
  */
 #include "server/server.h"
+#include "base/mem_keep.h"
 #include "base/str.h"
 #include "program/inside.h"
 #include "program/program.h"
@@ -21,5 +22,6 @@ int program_server(const struct server_flags *flags)
     };
     struct err err = { 0 };
 
+    mem_keep();
     return server_serve(&options, flags->config, &err) < 0 ? program_fail(&err) : 0;
 }

@@ -10,7 +10,10 @@
 #include <string.h>
 
 #include "engine/actions.h"
+#include "engine/actions/give_back.h"
+#include "engine/actions/hunt.h"
 #include "engine/protect.h"
+#include "engine/sheet.h"
 #include "engine/take.h"
 #include "engine/victims.h"
 
@@ -137,6 +140,87 @@ static void evict_marked(struct statement *stmt, const struct victims *set, cons
             evict_unit(stmt, set->at[i], reason);
 }
 
+/* Whether evicting one of them is always evicting just that one. */
+static bool go_one_by_one(const struct session *s, const struct victims *set)
+{
+    for (size_t i = 0; i < set->n && s->policy->victim_unit != UNIT_TASK; i++) {
+        const struct job *job = set->at[i]->group->job;
+        uint32_t n = job_n_ready(job);
+        if (n > 1 && n < job->min_available + set->n)
+            return false;
+    }
+    return true;
+}
+
+/* Whether room for amounts is all that can keep the task from the node. */
+static bool is_about_amounts(struct session *s, const struct task *task, const struct node *node)
+{
+    struct why why;
+
+    return !s->in.is_cold && !s->protect && !node->n_over && sheet_is_plain(s, task->group->kind) &&
+           !fit_predicate(s, task->group->kind, node) &&
+           queue_may_allocate(s, task->group->job->queue, task->group->kind, &why);
+}
+
+/* Whether the task would fit without those marked. */
+static bool fits_without(const struct session *s, const struct task *task, const struct node *node,
+                         const struct victims *set, const bool *marked)
+{
+    const struct asks *asks = &task->group->kind->asks;
+
+    for (size_t i = 0; i < asks->n; i++) {
+        int64_t room = column_future(&s->model->columns[asks->at[i].dim], node->at);
+        for (size_t k = 0; k < set->n; k++)
+            if (marked[k])
+                room = wrap_add(room, asks_of(task_asks(set->at[k]), asks->at[i].dim));
+        if (asks->at[i].value > room)
+            return false;
+    }
+    return true;
+}
+
+/* Marks in order until the task would fit, then takes back each without whom it would too. */
+static void mark_by_amounts(const struct session *s, const struct task *task,
+                            const struct node *node, const struct victims *set, bool *marked)
+{
+    size_t n = 0;
+
+    while (n < set->n && !fits_without(s, task, node, set, marked))
+        marked[n++] = true;
+    for (size_t i = n; s->policy->victim_set == VICTIM_SET_MINIMAL && i-- > 0;) {
+        marked[i] = false;
+        if (!fits_without(s, task, node, set, marked))
+            marked[i] = true;
+    }
+}
+
+/* The same by evicting and asking all checks; false: it cannot be. */
+static bool mark_by_trial(struct statement *stmt, const struct task *task, const struct node *node,
+                          const struct victims *set, bool *marked, const char *reason)
+{
+    struct session *s = stmt->s;
+    size_t n = 0;
+
+    for (; n < set->n && !fits(s, task, node); n++) {
+        marked[n] = true;
+        if (state_is_allocated(set->at[n]->state))
+            evict_unit(stmt, set->at[n], reason);
+    }
+    if (!fits(s, task, node)) {
+        statement_discard(stmt);
+        return false;
+    }
+    for (size_t i = n; s->policy->victim_set == VICTIM_SET_MINIMAL && i-- > 0;) {
+        statement_discard(stmt);
+        marked[i] = false;
+        evict_marked(stmt, set, marked, reason);
+        if (!fits(s, task, node))
+            marked[i] = true;
+    }
+    statement_discard(stmt);
+    return true;
+}
+
 /*
  * Makes room on a node: evicts in order until the task fits, then keeps back each, most urgent
  * first, without whom it fits too. What was done stands in the statement.
@@ -146,66 +230,66 @@ static bool clear_node(struct statement *stmt, struct task *task, struct node *n
     struct session *s = stmt->s;
     struct victims set = find_victims(s, task, node, reclaim);
     bool *marked = ARENA_NEW0_N(s->lists, bool, set.n + 1);
-    size_t n = 0;
 
     if (!set.n || !fits_future(s, task, node, &set))
         return false;
-    for (; n < set.n && !fits(s, task, node); n++) {
-        marked[n] = true;
-        if (state_is_allocated(set.at[n]->state))
-            evict_unit(stmt, set.at[n], reason_of(reclaim));
-    }
-    if (!fits(s, task, node)) {
-        statement_discard(stmt);
+    if (go_one_by_one(s, &set) && is_about_amounts(s, task, node))
+        mark_by_amounts(s, task, node, &set, marked);
+    else if (!mark_by_trial(stmt, task, node, &set, marked, reason_of(reclaim)))
         return false;
-    }
-    for (size_t i = n; s->policy->victim_set == VICTIM_SET_MINIMAL && i-- > 0;) {
-        statement_discard(stmt);
-        marked[i] = false;
-        evict_marked(stmt, &set, marked, reason_of(reclaim));
-        if (!fits(s, task, node))
-            marked[i] = true;
-    }
-    statement_discard(stmt);
     evict_marked(stmt, &set, marked, reason_of(reclaim));
     return fits(s, task, node);
+}
+
+/* Clears a node, says what that cost, and takes it all back. */
+static bool try_node(struct session *s, struct task *task, struct node *node, bool reclaim,
+                     struct cost *cost)
+{
+    struct statement stmt = statement_open(s);
+    bool cleared;
+
+    s->lists = &s->scratch; /* tried nodes are many; what they leave must not add up */
+    cleared = clear_node(&stmt, task, node, reclaim);
+    s->lists = &s->arena;
+    arena_clear(&s->scratch);
+    if (cleared)
+        *cost = cost_of(s, stmt.mark);
+    statement_discard(&stmt);
+    return cleared;
+}
+
+/* The node that costs least, when each has to be tried. */
+static struct node *cheapest(struct session *s, struct task *task, bool reclaim)
+{
+    struct cost least = { 0 };
+    struct node *best = NULL;
+
+    for (size_t i = 0; i < s->model->nodes.n; i++) {
+        struct node *node = s->model->nodes.at[i];
+        struct cost cost;
+        int cmp;
+        if (!fit_is_resolvable(s, task->group->kind, node))
+            continue;
+        s->n_steps++;
+        if (!try_node(s, task, node, reclaim, &cost))
+            continue;
+        cmp = best ? cost_cmp(&cost, &least) : -1;
+        if (cmp < 0 || (cmp == 0 && node->name_at < best->name_at)) {
+            best = node;
+            least = cost;
+        }
+    }
+    return best;
 }
 
 /* Clears the node where that costs least, and promises its room to the task. */
 static bool take_cheapest(struct session *s, struct task *task, bool reclaim)
 {
-    struct cost least = { 0 };
-    struct node *best = NULL;
-    struct saved saved = { 0 };
-    struct statement stmt;
+    struct node *best = hunt_is_kept(s, task, reclaim) ? hunt_best(s, task, reclaim, try_node)
+                                                       : cheapest(s, task, reclaim);
+    struct statement stmt = statement_open(s);
 
-    for (size_t i = 0; i < s->model->nodes.n; i++) {
-        struct node *node = s->model->nodes.at[i];
-        struct cost cost;
-        bool cleared;
-        if (!fit_is_resolvable(s, task->group->kind, node))
-            continue;
-        s->n_steps++;
-        stmt = statement_open(s);
-        s->lists = &s->scratch; /* tried nodes are many; what they leave must not add up */
-        cleared = clear_node(&stmt, task, node, reclaim);
-        s->lists = &s->arena;
-        arena_clear(&s->scratch);
-        if (!cleared) {
-            statement_discard(&stmt);
-            continue;
-        }
-        cost = cost_of(s, stmt.mark);
-        if (!best || cost_cmp(&cost, &least) < 0 ||
-            (cost_cmp(&cost, &least) == 0 && node->name_at < best->name_at)) {
-            best = node;
-            least = cost;
-            saved = statement_save(&stmt);
-        }
-        statement_discard(&stmt);
-    }
-    stmt = statement_open(s);
-    if (!best || !statement_recover(&stmt, &saved))
+    if (!best || !clear_node(&stmt, task, best, reclaim))
         return false;
     statement_pipeline(&stmt, task, best, true, 0);
     return true;
@@ -268,8 +352,14 @@ static struct saved evictions_first(struct session *s, const struct saved *from)
 static void give_back(struct statement *stmt)
 {
     struct session *s = stmt->s;
-    struct saved found = statement_save(stmt), all = evictions_first(s, &found);
+    struct saved found, all;
 
+    if (can_give_back(stmt)) {
+        give_back_units(stmt);
+        return;
+    }
+    found = statement_save(stmt);
+    all = evictions_first(s, &found);
     for (size_t i = all.n; i-- > 0;) {
         struct saved without = { ARENA_NEW0_N(&s->arena, struct op, all.n + 1), 0 };
         const struct job *job = all.at[i].task->group->job;
@@ -306,7 +396,7 @@ static bool has_failed(const struct session *s, const struct job *job, bool recl
 {
     const struct take_failure *f = &job->groups[0].kind->take_failed[reclaim];
 
-    return job->n_groups == 1 && f->number == s->number &&
+    return job->n_groups == 1 && f->number == s->number && !s->in.is_cold &&
            f->read == s->model->touched_base + s->model->touched.n &&
            job->priority <= f->priority && job->min_available >= f->needed && job_n_ready(job) == 0;
 }

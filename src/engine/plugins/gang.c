@@ -16,14 +16,16 @@ static bool job_valid(struct session *s, struct plugin_use *use, const struct jo
     return false;
 }
 
+static int64_t job_key(struct session *s, struct plugin_use *use, const struct job *job)
+{
+    (void)s, (void)use;
+    return job_n_ready(job) + job_n_best_effort(job) >= job->min_available;
+}
+
 static int job_order(struct session *s, struct plugin_use *use, const struct job *a,
                      const struct job *b)
 {
-    bool x = job_n_ready(a) + job_n_best_effort(a) >= a->min_available;
-    bool y = job_n_ready(b) + job_n_best_effort(b) >= b->min_available;
-
-    (void)s, (void)use;
-    return (int)x - (int)y;
+    return (int)(job_key(s, use, a) - job_key(s, use, b));
 }
 
 static bool sub_is_ready(const struct sub_job *sub)
@@ -106,12 +108,14 @@ const struct plugin plugin_gang = {
     .name = "gang",
     .job_valid = job_valid,
     .job_order = job_order,
+    .job_key = job_key,
     .sub_job_order = sub_job_order,
     .job_ready = job_ready,
     .sub_job_ready = sub_job_ready,
     .job_pipelined = job_pipelined,
     .sub_job_pipelined = sub_job_pipelined,
     .job_starving = job_starving,
+    .has_local_victims = true,
     .preemptable = spare,
     .reclaimable = spare,
     .evictable = evictable,

@@ -24,6 +24,12 @@ static int job_order(struct session *s, struct plugin_use *use, const struct job
     return (x < y) - (x > y);
 }
 
+static int64_t job_key(struct session *s, struct plugin_use *use, const struct job *job)
+{
+    (void)use;
+    return -rank_of(s, job);
+}
+
 static int task_order(struct session *s, struct plugin_use *use, const struct task *a,
                       const struct task *b)
 {
@@ -75,8 +81,10 @@ static bool job_starving(struct session *s, struct plugin_use *use, const struct
 const struct plugin plugin_priority = {
     .name = "priority",
     .job_order = job_order,
+    .job_key = job_key,
     .task_order = task_order,
     .sub_job_order = sub_job_order,
+    .has_local_victims = true,
     .preemptable = preemptable,
     .evictable = evictable,
     .job_starving = job_starving,

@@ -1,0 +1,179 @@
+/*
+ * Nothing that is kept changes an answer: over random histories a cycle that believes what was
+ * kept decides, to the byte, as one that asks each node anew.
+ */
+#include "engine/testing.h"
+
+enum { NODES = 24, JOBS = 40, QUEUES = 4, STEPS = 60 };
+
+static const char *name(struct world *w, const char *prefix, uint64_t i)
+{
+    return arena_format(&w->arena, "%s%" PRIu64, prefix, i);
+}
+
+static uint64_t draw(uint64_t *random, uint64_t n)
+{
+    return test_random(random) % n;
+}
+
+static void tell_node(struct world *w, uint64_t *random, uint64_t i)
+{
+    struct berth_label label = { "size", draw(random, 2) ? "large" : "small" };
+    struct berth_node node = {
+        .id = name(w, "node", i * 7 % 97),
+        .seq = i,
+        .state = draw(random, 12) ? NODE_READY : NODE_UNREACHABLE,
+        .cordoned = draw(random, 12) == 0,
+        .draining = draw(random, 15) == 0,
+        .labels = { &label, 1 },
+        .offers =
+            world_amounts(w, 4 + (int64_t)draw(random, 8), (int64_t)(4 + draw(random, 12)) << 30),
+    };
+
+    if (draw(random, 10) == 0)
+        world_end(w, BERTH_NODE, &node);
+    else
+        world_tell(w, BERTH_NODE, &node);
+}
+
+static void tell_queue(struct world *w, uint64_t *random, uint64_t i)
+{
+    struct berth_queue queue = { .name = name(w, "q", i),
+                                 .seq = i,
+                                 .weight = 1 + (int)draw(random, 3) };
+
+    if (draw(random, 3) == 0)
+        queue.capability = world_amounts(w, 20 + (int64_t)draw(random, 80), (int64_t)200 << 30);
+    if (draw(random, 3) == 0)
+        queue.deserved = world_amounts(w, 10 + (int64_t)draw(random, 40), (int64_t)90 << 30);
+    if (draw(random, 5) == 0)
+        queue.guarantee = world_amounts(w, (int64_t)draw(random, 10), 0);
+    world_tell(w, BERTH_QUEUE, &queue);
+}
+
+static void fill_group(struct world *w, uint64_t *random, struct berth_task_group *group)
+{
+    static const uint16_t port = 80;
+    struct berth_label *label = ARENA_NEW0(&w->arena, struct berth_label);
+
+    *label = (struct berth_label){ "size", "large" };
+    group->replicas = (uint32_t)draw(random, 8);
+    group->asks = world_amounts(w, (int64_t)draw(random, 5), (int64_t)draw(random, 4) << 30);
+    group->priority = (int)draw(random, 2);
+    if (draw(random, 6) == 0)
+        group->node_selector = (struct berth_labels){ label, 1 };
+    if (draw(random, 6) == 0)
+        group->preferred_labels = (struct berth_labels){ label, 1 };
+    if (draw(random, 8) == 0) {
+        group->host_ports = &port;
+        group->n_host_ports = 1;
+    }
+}
+
+static void tell_job(struct world *w, uint64_t *random, uint64_t i)
+{
+    struct berth_task_group groups[2] = { { .name = "a", .role = "a" }, { .name = "b" } };
+    struct berth_job job = {
+        .id = name(w, "j", i),
+        .seq = 100 + i,
+        .namespace_ = name(w, "ns", i % 2),
+        .queue = name(w, "q", draw(random, QUEUES)),
+        .priority = (int)draw(random, 4),
+        .min_available = (uint32_t)draw(random, 6),
+        .phase = BERTH_PHASE_INQUEUE,
+        .preemptable = draw(random, 6) ? BERTH_YES : BERTH_UNSAID,
+        .groups = groups,
+        .n_groups = 1 + (draw(random, 4) == 0),
+    };
+
+    fill_group(w, random, &groups[0]);
+    fill_group(w, random, &groups[1]);
+    if (draw(random, 8) == 0)
+        world_end(w, BERTH_JOB, &job);
+    else
+        world_tell(w, BERTH_JOB, &job);
+}
+
+static void tell_task(struct world *w, uint64_t *random)
+{
+    world_tell(w, BERTH_TASK,
+               &(struct berth_task){ .job = name(w, "j", draw(random, JOBS)),
+                                     .group = "a",
+                                     .index = (uint32_t)draw(random, 8),
+                                     .state = draw(random, 2) ? BERTH_TASK_SUCCEEDED
+                                                              : BERTH_TASK_PENDING });
+}
+
+static size_t n_evictions, n_binds;
+
+static void note(const struct world *w)
+{
+    n_evictions += w->out.counts.tasks_evicted;
+    n_binds += w->out.counts.tasks_placed;
+}
+
+static void step(struct world *w, uint64_t *random)
+{
+    char warm[sizeof(w->out.digest)];
+
+    switch (draw(random, 8)) {
+    case 0:
+        tell_node(w, random, draw(random, NODES));
+        return;
+    case 1:
+    case 2:
+    case 3:
+        tell_job(w, random, draw(random, JOBS));
+        return;
+    case 4:
+        tell_task(w, random);
+        return;
+    default:
+        break;
+    }
+    w->in.revision++;
+    w->in.is_cold = false;
+    world_cycle(w);
+    memcpy(warm, w->out.digest, sizeof(warm));
+    w->in.is_cold = true;
+    world_cycle(w);
+    CHECK_TEXT(warm, w->out.digest);
+    note(w);
+    world_accept(w, BERTH_TASK_RUNNING);
+    w->in.now_ms += 250;
+}
+
+static void live(uint64_t *random, const char *profile)
+{
+    static const char *const actions[] = { "enqueue", "allocate", "preempt", "reclaim",
+                                           "backfill" };
+    struct world w;
+
+    world_init(&w);
+    world_tell(&w, BERTH_CONFIG,
+               &(struct berth_config){
+                   .profile = profile, .has_actions = true, .actions = { actions, 5 } });
+    for (uint64_t i = 0; i < QUEUES; i++)
+        tell_queue(&w, random, i);
+    for (uint64_t i = 0; i < NODES; i++)
+        tell_node(&w, random, i);
+    for (uint64_t i = 0; i < JOBS / 2; i++)
+        tell_job(&w, random, i);
+    for (int i = 0; i < STEPS; i++)
+        step(&w, random);
+    world_fini(&w);
+}
+
+TEST(engine_decides_the_same_with_nothing_kept)
+{
+    static const char *const profiles[] = {
+        "berth", "berth", "berth", "ledger", "bench", "volcano"
+    };
+    uint64_t random = test_seed();
+
+    for (size_t i = 0; i < 48; i++)
+        live(&random, profiles[i % COUNT_OF(profiles)]);
+    /* The histories are worth something. */
+    CHECK(n_binds > 100);
+    CHECK(n_evictions > 30);
+}
