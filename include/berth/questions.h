@@ -178,6 +178,17 @@ MUST_CHECK int berth_engine_queue(struct berth_engine *engine, const struct bert
                                   const char *queue, struct arena *arena,
                                   struct berth_queue_view *out, struct err *err);
 
+/**
+ * Who holds a queue's share of a resource: one holder a job (its tasks in sum), the largest first,
+ * at most `most`.
+ *
+ * @n_more  out: that hold some too and are not listed
+ */
+MUST_CHECK int berth_engine_queue_holders(struct berth_engine *engine, const char *queue,
+                                          const char *resource, size_t most, struct arena *arena,
+                                          const struct berth_holder **out, size_t *n,
+                                          size_t *n_more, struct err *err);
+
 /** The phase that a job's tasks make. */
 MUST_CHECK int berth_engine_job_phase(struct berth_engine *engine, const struct berth_cycle_in *in,
                                       const char *job, enum berth_phase *out, struct err *err);

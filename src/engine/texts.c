@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "berth/questions.h"
+#include "berth/engine.h"
 
 /* What a node is said to fail; NULL: the code's own sentence. */
 static const char *node_text(enum wait_code code)

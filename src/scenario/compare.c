@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "berth/questions.h"
+#include "berth/engine.h"
 
 static const double SCORE_SLACK = 0.1;
 
