@@ -178,6 +178,17 @@ MUST_CHECK int berth_engine_queue(struct berth_engine *engine, const struct bert
                                   const char *queue, struct arena *arena,
                                   struct berth_queue_view *out, struct err *err);
 
+/**
+ * Who holds a queue's share of a resource: one holder a job (its tasks in sum), the largest first,
+ * at most `most`.
+ *
+ * @n_more  out: that hold some too and are not listed
+ */
+MUST_CHECK int berth_engine_queue_holders(struct berth_engine *engine, const char *queue,
+                                          const char *resource, size_t most, struct arena *arena,
+                                          const struct berth_holder **out, size_t *n,
+                                          size_t *n_more, struct err *err);
+
 /** The phase that a job's tasks make. */
 MUST_CHECK int berth_engine_job_phase(struct berth_engine *engine, const struct berth_cycle_in *in,
                                       const char *job, enum berth_phase *out, struct err *err);
@@ -200,5 +211,11 @@ struct berth_node_view {
 };
 MUST_CHECK int berth_engine_node(struct berth_engine *engine, const char *node, struct arena *arena,
                                  struct berth_node_view *out, struct err *err);
+
+/**
+ * Adds a reason as profile volcano's messages say it: "0/3 nodes are unavailable: 1 node(s) were
+ * unschedulable, 2 Insufficient cpu." Nodes on which the task would fit are not among them.
+ */
+void berth_reason_text(const struct berth_reason *reason, struct str *out);
 
 #endif

@@ -247,6 +247,99 @@ static const struct grammar change_grammar = {
     .n_rest_max = 1,
 };
 
+/* ---- why ---- */
+
+static const struct cli_flag why_own[] = {
+    { "resource", 0, "NAME", "of this resource; default cpu", NULL, false },
+};
+static const struct flag_set why_flags = { NULL, why_own, COUNT_OF(why_own) };
+static const struct grammar why_grammar = {
+    .sets = { &why_flags, &output_flags, &client_flags },
+    .rest = "QUEUE",
+    .rest_words = "@queue",
+    .n_rest_min = 1,
+    .n_rest_max = 1,
+};
+
+static void why_line(const json_t *why, const char *key, const char *more)
+{
+    CLEANUP(str_fini) struct str text = { 0 };
+
+    if (!json_object_get(why, key))
+        return;
+    output_text(why, key, &text);
+    printf("%-10s %s%s\n", key, text.data, more);
+}
+
+static void print_why(const json_t *why)
+{
+    CLEANUP(str_fini) struct str holders = { 0 }, more = { 0 };
+    json_t *holder;
+    size_t i;
+
+    json_array_foreach(json_object_get(why, "holders"), i, holder)
+    {
+        str_add(&holders, i ? ", " : "");
+        str_add(&holders, json_object_get(holder, "job") ? "" : "another");
+        output_text(holder, "job", &holders);
+        str_add(&holders, " ");
+        output_text(holder, "amount", &holders);
+    }
+    if (!text_eq(json_string_value(json_object_get(why, "below")), "0")) {
+        str_add(&more, "   below what it deserves by ");
+        output_text(why, "below", &more);
+    } else if (!text_eq(json_string_value(json_object_get(why, "borrowed")), "0")) {
+        str_add(&more, "   borrowed ");
+        output_text(why, "borrowed", &more);
+    }
+    why_line(why, "deserved", "");
+    why_line(why, "fairShare", "");
+    why_line(why, "allocated", str_text(&more));
+    why_line(why, "requested", "");
+    why_line(why, "cap", "");
+    printf("%-10s %s\n", "holders", holders.len ? holders.data : "-");
+}
+
+static int run_why(struct cli *cli, const struct args *args)
+{
+    CLEANUP(json_decrefp) json_t *why = NULL;
+    CLEANUP(str_fini) struct str path = { 0 };
+    struct output output;
+    struct err err = { 0 };
+    int r = cli_need_client(cli, args);
+
+    if (r != 0)
+        return r;
+    if (output_from_args(args, cli->settings.values[SETTING_OUTPUT], &output, &err) < 0)
+        return cli_fail_usage(cli, "%s", err.text);
+    str_add(&path, "/v1/queues/");
+    client_escape(args->rest.at[0], &path);
+    str_add(&path, "/why");
+    if (args_has(args, "resource")) {
+        str_add(&path, "?resource=");
+        client_escape(args_get(args, "resource"), &path);
+    }
+    r = cli_get(cli, path.data, &why);
+    if (r != 0)
+        return r;
+    if (output_is_table(&output))
+        print_why(why);
+    else if (output_item(&output, &listing, why, &err) < 0)
+        return cli_fail_usage(cli, "%s", err.text);
+    return EXIT_DONE;
+}
+
+const struct verb verb_queue_why = {
+    .name = "queue why",
+    .run = run_why,
+    .help = "Say who holds a queue's share",
+    .usage = "[FLAG...] QUEUE",
+    .more =
+        "What the queue deserves of a resource, what is its fair share now, what it has, and the\n"
+        "jobs that hold it.",
+    .examples = { "queue why research", "queue why research --resource memory" },
+    .grammar = &why_grammar,
+};
 const struct verb verb_queue_list = {
     .name = "queue list",
     .run = run_list,

@@ -369,9 +369,9 @@ int submit_send(struct cli *cli, const struct args *args, const json_t *object, 
     bool is_quiet = args_has(args, "quiet");
     const char *key, *headers[2] = { NULL, NULL };
     struct client_request request =
-        submit_request(args_has(args, "need-feasible") ? "/v1/jobs?requireFeasible=1"
-                       : is_quiet                      ? "/v1/jobs"
-                                                       : "/v1/jobs?warn=1",
+        submit_request(args_maybe(args, "need-feasible") ? "/v1/jobs?requireFeasible=1"
+                       : is_quiet                        ? "/v1/jobs"
+                                                         : "/v1/jobs?warn=1",
                        body, headers);
     struct err err = { 0 };
     int r = cli_need_client(cli, args);

@@ -88,6 +88,7 @@ void device_put(struct model *model, const char *key, const struct berth_device 
         device_add(model, node, kept);
     shelf_put(&model->shelves[BERTH_DEVICE], key, kept); /* what it replaces is used no more */
     node->sort = sort_of(model, node);
+    devices_brief(node);
     model->device_turn++;
     if (node->at != NOWHERE)
         node_offer(model, node);
@@ -149,6 +150,27 @@ struct asks devices_charge(struct model *model, const struct kind *kind,
         if (!asks_of(&asks, kind->asks.at[i].dim))
             asks_add(model, &asks, kind->asks.at[i].dim, kind->asks.at[i].value);
     return asks;
+}
+
+void devices_brief(struct node *node)
+{
+    struct brief *b = &node->brief;
+
+    *b = (struct brief){ .dim = node->devices.n ? node->devices.at[0].dim : NOWHERE,
+                         .turn = b->turn + 1 };
+    VEC_EACH (device, &node->devices) {
+        if (device->dim != b->dim)
+            b->dim = NOWHERE;
+        b->named[1] = wrap_add(b->named[1], device->used);
+        b->named[0] = wrap_add(
+            b->named[0], wrap_sub(wrap_add(device->used, device->pipelined), device->releasing));
+        for (int idle = 0; idle < 2 && !device_is_off(device); idle++) {
+            int64_t free = device_free(device, idle);
+            b->n_whole[idle] += free == DEVICE_MILLI;
+            if (free < DEVICE_MILLI && free > b->most[idle])
+                b->most[idle] = free;
+        }
+    }
 }
 
 /* --- Who holds what */
@@ -220,6 +242,8 @@ void hold_count(const struct task *task, int sign)
         if (task->state == BERTH_TASK_RELEASING)
             device->releasing = wrap_add(device->releasing, milli);
     }
+    if (hold->n_shares)
+        devices_brief(node);
     if (hold->n_cores && !node->cores)
         node->cores = NEW0_N(struct core_use, node->kept->cores.n);
     for (size_t i = 0; i < hold->n_cores; i++)
@@ -233,6 +257,7 @@ void holds_drop(struct node *node)
             (*task)->extra->hold.n_shares = (*task)->extra->hold.n_cores = 0;
     VEC_EACH (device, &node->devices)
         device->used = device->releasing = device->pipelined = 0;
+    devices_brief(node);
     free(node->cores);
     node->cores = NULL;
 }

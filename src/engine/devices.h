@@ -53,6 +53,8 @@ uint32_t devices_rank(const struct session *s, const struct kind *kind, const st
 /** Chooses devices and cores for a task that fits, in an arena; NULL if none has a name. */
 const struct hold *devices_choose(struct session *s, const struct kind *kind,
                                   const struct node *node, bool idle, struct arena *arena);
+/** Works out what node->brief says. */
+void devices_brief(struct node *node);
 /** What of a device may be given out, now or once what is being freed is free. */
 int64_t device_free(const struct device *device, bool idle);
 /** Thousandths of a device that so much of its memory makes. */

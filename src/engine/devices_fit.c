@@ -58,6 +58,8 @@ static bool want_at(const struct model *model, const struct kind *kind, size_t i
 
 static bool node_has_class(const struct node *node, uint32_t dim)
 {
+    if (node->brief.dim == dim)
+        return true;
     for (size_t i = 0; i < node->devices.n; i++)
         if (node->devices.at[i].dim == dim)
             return true;
@@ -328,7 +330,26 @@ static wide asked_of(const struct view *view)
     return least;
 }
 
-static fail_t class_room(struct view *view, bool *idle)
+/* Whether it fits now and later, where all devices are of one class, any of them will do, and
+ * every holder has a name; false: that is not so. */
+static bool ask_brief(const struct view *view, bool fits[2])
+{
+    const struct want *want = &view->want;
+    const struct brief *b = &view->node->brief;
+    const struct column *c = &view->model->columns[want->dim];
+    uint32_t at = view->node->at;
+
+    if (b->dim != want->dim || want->memory || names_models(view->kind) ||
+        c->used[at] != b->named[1] ||
+        wrap_sub(wrap_add(c->used[at], c->pipelined[at]), c->releasing[at]) != b->named[0])
+        return false;
+    for (int i = 0; i < 2; i++)
+        fits[i] = b->n_whole[i] >= want->whole &&
+                  (!want->milli || b->most[i] >= want->milli || b->n_whole[i] > want->whole);
+    return true;
+}
+
+static fail_t class_room_at_length(struct view *view, bool *idle)
 {
     size_t n = n_passes(view->kind);
     wide most = 0;
@@ -342,6 +363,17 @@ static fail_t class_room(struct view *view, bool *idle)
     if (first_pass(view, &most) < n)
         return FAIL_NONE;
     return most >= asked_of(view) ? WAIT_FRAGMENTED : FAIL_DIM + view->want.dim;
+}
+
+static fail_t class_room(struct view *view, bool *idle)
+{
+    bool fits[2];
+
+    if (ask_brief(view, fits) && (fits[0] || fits[1])) {
+        *idle = *idle && fits[1];
+        return FAIL_NONE;
+    }
+    return class_room_at_length(view, idle);
 }
 
 /* --- Cores */

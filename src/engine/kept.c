@@ -230,9 +230,9 @@ const struct kept *kept_of(struct session *s, struct kind *kind)
         link_kept(model, kind);
     }
     kept->used_in = s->number;
-    /* Many touches are read in one pass sooner than one by one. */
+    /* Many touches are read in one pass sooner than one by one, if passes are what it takes. */
     if (kept->epoch != model->epoch || kept->n != model->nodes.n ||
-        now - kept->read > kept->n / 4) {
+        now - kept->read > (sheet_is_plain(s, kind) ? kept->n / 4 : kept->n)) {
         build(s, kind, kept);
         return kept;
     }

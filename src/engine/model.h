@@ -88,6 +88,15 @@ struct device {
     int64_t used, releasing, pipelined;
 };
 
+/* A node's devices in short, where all are of one class; by [0] later, [1] now. */
+struct brief {
+    uint32_t dim;        /* NOWHERE: they are of several, or there are none */
+    uint32_t n_whole[2]; /* that are wholly free */
+    int64_t most[2];     /* free on the emptiest of the others */
+    int64_t named[2];    /* held of them all */
+    uint64_t turn;       /* rises with each change of them */
+};
+
 /* How many tasks hold a core whole. */
 struct core_use {
     uint16_t used, releasing, pipelined;
@@ -119,8 +128,9 @@ struct node {
     VEC_OF(struct device) devices; /* by class, index, uuid */
     uint32_t sort;                 /* its class of nodes with like devices; 0: it has none */
     uint32_t n_off;                /* devices that are not given out */
-    struct core_use *cores;        /* of kept->cores; NULL: nobody holds one */
-    uint8_t silent;                /* heard of too long ago: SILENT_... bits, see serverless.h */
+    struct brief brief;
+    struct core_use *cores; /* of kept->cores; NULL: nobody holds one */
+    uint8_t silent;         /* heard of too long ago: SILENT_... bits, see serverless.h */
 };
 
 struct queue {

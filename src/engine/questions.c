@@ -1,5 +1,6 @@
 /* Questions about the model as it stands: see berth/engine.h. Each opens a session and closes it. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/str.h"
@@ -83,6 +84,15 @@ static struct berth_amounts sums_show(const struct model *model, struct arena *a
     return (struct berth_amounts){ at, shown };
 }
 
+static struct berth_amounts amounts_copy(const struct berth_amounts *from, struct arena *arena)
+{
+    struct berth_amount *at = ARENA_NEW0_N(arena, struct berth_amount, from->n + 1);
+
+    for (size_t i = 0; i < from->n; i++)
+        at[i] = (struct berth_amount){ arena_text(arena, from->at[i].name), from->at[i].value };
+    return (struct berth_amounts){ at, from->n };
+}
+
 static enum berth_phase phase_of(struct session *s, const struct job *job);
 
 static void count_jobs(struct session *s, const struct queue *queue, struct berth_queue_view *out)
@@ -138,7 +148,61 @@ int berth_engine_queue(struct berth_engine *engine, const struct berth_cycle_in 
             out->fair_share = sums_show(model, arena, share, model->dims.n);
     }
     count_jobs(s, queue, out);
+    out->cap = amounts_copy(&queue->kept->capability, arena);
     session_close(s);
+    return 0;
+}
+
+static int by_amount(const void *a, const void *b)
+{
+    const struct berth_holder *x = a, *y = b;
+
+    if (x->amount != y->amount)
+        return x->amount > y->amount ? -1 : 1;
+    return strcmp(x->job, y->job);
+}
+
+/* How much of a dimension a job's tasks have been given. */
+static int64_t job_holds(const struct job *job, uint32_t dim)
+{
+    int64_t sum = 0;
+
+    for (size_t i = 0; i < job->n_tasks; i++)
+        if (state_is_allocated(job->tasks[i].state))
+            sum = wrap_add(sum, asks_of(task_asks(&job->tasks[i]), dim));
+    return sum;
+}
+
+int berth_engine_queue_holders(struct berth_engine *engine, const char *name, const char *resource,
+                               size_t most, struct arena *arena, const struct berth_holder **out,
+                               size_t *n, size_t *n_more, struct err *err)
+{
+    const struct model *model = engine_model(engine);
+    const struct queue *queue = queue_find(model, name);
+    uint32_t dim = dim_find(model, resource);
+    VEC_OF(struct berth_holder) list = { 0 };
+
+    if (!queue || !queue->kept)
+        return err_set(err, -ENOENT, "queue %s: not known", name ? name : "");
+    for (const struct job *job = queue->first; job && dim != NOWHERE; job = job->queue_next) {
+        int64_t amount = job_holds(job, dim);
+        if (amount)
+            VEC_PUSH(&list, ((struct berth_holder){ .job = job->id,
+                                                    .namespace_ = job->kept->namespace_,
+                                                    .group = "",
+                                                    .amount = amount }));
+    }
+    if (list.n)
+        qsort(list.at, list.n, sizeof(*list.at), by_amount);
+    *n = list.n < most ? list.n : most;
+    *n_more = list.n - *n;
+    for (size_t i = 0; i < *n; i++) {
+        list.at[i].job = arena_text(arena, list.at[i].job);
+        if (list.at[i].namespace_)
+            list.at[i].namespace_ = arena_text(arena, list.at[i].namespace_);
+    }
+    *out = arena_copy(arena, list.n ? (const void *)list.at : "", *n * sizeof(*list.at));
+    VEC_FINI(&list);
     return 0;
 }
 

@@ -472,9 +472,13 @@ static void job_answers(struct session *s, struct verdicts *v, struct job *job)
         mind_deadline(s, job, v->list.at[before].reason);
 }
 
-/* Of a task that was told of: whether it was this session that promised it room. */
-static bool was_promised(const struct session *s, const struct task *task)
+/* Whether this session promised it room that is being freed; a scenario's tasks may come so. */
+static bool is_promised(const struct session *s, const struct task *task)
 {
+    if (task->state != BERTH_TASK_PIPELINED || is_on_machine(task))
+        return false;
+    if (!task->is_told)
+        return true;
     for (size_t i = s->log.n; i-- > 0;)
         if (s->log.at[i].task == task)
             return true;
@@ -490,8 +494,7 @@ static void list_promised(struct session *s, struct berth_decisions *out)
             continue;
         for (size_t i = 0; i < job->n_tasks; i++) {
             const struct task *task = &job->tasks[i];
-            if (task->state != BERTH_TASK_PIPELINED || is_on_machine(task) ||
-                (task->is_told && !was_promised(s, task)))
+            if (!is_promised(s, task))
                 continue;
             struct berth_part *part = VEC_ADD(&parts);
             part->kind = BERTH_PART_RESERVE;

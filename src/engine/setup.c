@@ -72,9 +72,9 @@ static int setup_actions(struct setup *setup, const struct berth_words *names,
     for (size_t i = 0; arguments && i < arguments->n_members; i++) {
         const struct berth_value *one = &arguments->members[i];
         const struct action *action = action_find(one->key);
-        int r = action ? 0 : err_set(err, -EINVAL, "no such action");
-        if (r == 0 && action->check)
-            r = action->check(one, err);
+        int r = action && action->check ? action->check(one, err) : 0;
+        if (!action)
+            r = err_set(err, -EINVAL, "no such action");
         if (r < 0) {
             err_under(err, one->key);
             return err_under(err, "/actionArguments/");
@@ -170,7 +170,7 @@ int setup_new(const struct berth_config *given, const struct outsiders *others, 
         suggest(name, berth_profile_at, near);
         r = err_set(err, -EINVAL, "/profile: no profile %s%s", name, near);
     }
-    if (r == 0) {
+    if (profile) {
         setup->profile = profile->profile;
         r = policy_read(profile->policy, &setup->policy, err);
     }

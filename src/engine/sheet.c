@@ -49,6 +49,12 @@ bool sheet_is_local(struct session *s, struct kind *kind)
     return kind->is_local;
 }
 
+bool sheet_is_plain(struct session *s, struct kind *kind)
+{
+    judge_kind(s, kind);
+    return kind->is_plain;
+}
+
 /* --- Room */
 
 /* Below 0 in idle or future: that node is short of something. */

@@ -23,6 +23,8 @@ struct sheet {
 
 /** Whether answers about the class may be kept until a node is touched. */
 bool sheet_is_local(struct session *s, struct kind *kind);
+/** Whether a node's class and its room are all that counts to the class of tasks. */
+bool sheet_is_plain(struct session *s, struct kind *kind);
 /** Fills in which of at most SHEET_SIZE nodes fit. */
 void sheet_judge(struct session *s, struct kind *kind, uint32_t from, size_t n, struct sheet *out);
 /** Fills in rank and score. */

@@ -25,7 +25,8 @@ static void dump_node(const struct model *model, const struct node *node, struct
 {
     struct task **tasks = ARENA_NEW0_N(arena, struct task *, node->tasks.n + 1);
 
-    str_addf(out, "node %s %u %u %u:", node->id, node->n_no_cpu, node->n_no_memory, node->n_over);
+    str_addf(out, "node %s %d %d %u:", node->id, model->gauges[DIM_CPU].n_unsaid[node->at],
+             model->gauges[DIM_MEMORY].n_unsaid[node->at], node->n_over);
     for (size_t d = 0; d < model->dims.n; d++) {
         const struct column *c = &model->columns[d];
         str_addf(out, " %" PRId64 "/%" PRId64 "/%" PRId64 "/%" PRId64, c->offers[node->at],

@@ -216,9 +216,12 @@ static void keep_key(struct trial *t, const struct op_submit *op)
 static char *labels_text(const struct labels *labels)
 {
     CLEANUP(str_fini) struct str text = { 0 };
-    json_t *object = json_object();
+    json_t *object;
     char *dump;
 
+    if (!labels->n)
+        return text_copy("{}");
+    object = json_object();
     for (size_t i = 0; i < labels->n; i++)
         json_object_set_new(object, labels->at[i].key, json_string(labels->at[i].value));
     dump = json_dumps(object, JSON_COMPACT);
@@ -251,6 +254,8 @@ void judge_submit(struct trial *t, struct op_submit *op)
     row->version = 1;
     row->n_tasks = row->n_pending = spec->n_tasks;
     row->submitted_at = t->now;
+    row_free(ROW_JOB, op->row);
+    op->row = row_ref(row);
     changes_put_job(t->changes, row, spec, "job.submitted");
     keep_key(t, op);
 }

@@ -493,6 +493,11 @@ void judge_node_delete(struct trial *t, struct op_node_delete *op)
                     op->name, node_state_words[node->row->state]);
         return;
     }
+    if (node->live.n || node->parts.n) {
+        problem_set(t->problem, PROBLEM_CONFLICT, "node %s still holds %zu attempts and %zu places",
+                    op->name, node->live.n, node->parts.n);
+        return;
+    }
     keep_generation(t, node->row->generation);
     beat = mirror_find(t->mirror, ROW_BEAT, op->name);
     if (beat)

@@ -217,7 +217,7 @@ static void prepare_submit(struct op_submit *op)
 {
     char digest[DIGEST_HEX_SIZE];
 
-    op->text = job_spec_to_text(op->spec, digest);
+    op->text = job_spec_to_text(op->spec, op->key ? digest : NULL);
     if (op->key && !op->digest)
         op->digest = text_copy(digest);
 }

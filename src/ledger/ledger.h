@@ -127,9 +127,10 @@ struct op_submit {
     char *key;    /* Idempotency-Key or NULL */
     char *digest; /* of the canonical spec; NULL: worked out when it is sent */
     struct job_spec *spec;
-    char *text;     /* the ledger's: the canonical spec, made when it is sent */
-    uint64_t job;   /* out */
-    bool is_replay; /* out: the key was known, the job is the first one's */
+    char *text;          /* the ledger's: the canonical spec, made when it is sent */
+    uint64_t job;        /* out */
+    struct row_job *row; /* out: the job as it was submitted, the op's; NULL for a replay */
+    bool is_replay;      /* out: the key was known, the job is the first one's */
 };
 
 struct op_stop {

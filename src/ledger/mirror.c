@@ -209,7 +209,7 @@ static int put_node(struct mirror *mirror, struct row_node *row, void **was, str
     return 0;
 }
 
-/* Takes out a node on which nothing is live. Returns its row, the caller's now; NULL: none. */
+/* Takes out a node on which nothing is live or held. Returns its row, the caller's now; NULL: none. */
 static struct row_node *drop_node(struct mirror *mirror, const char *name)
 {
     struct mirror_node *node = mirror_node(mirror, name);
@@ -217,7 +217,7 @@ static struct row_node *drop_node(struct mirror *mirror, const char *name)
 
     if (!node)
         return NULL;
-    assert(node->live.n == 0);
+    assert(node->live.n == 0 && node->parts.n == 0);
     row = TAKE(node->row);
     map_remove(&mirror->nodes, node->name);
     node_free(node);

@@ -24,6 +24,7 @@ static void free_all(char *const *texts, size_t n)
 static void free_submit(struct op_submit *op)
 {
     FREE_ALL(op->user, op->key, op->digest, op->text);
+    row_free(ROW_JOB, op->row);
     job_spec_free(op->spec);
 }
 

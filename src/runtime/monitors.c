@@ -108,6 +108,8 @@ void monitors_give(struct runtime *rt, const struct monitor *monitor)
 void monitor_end(const struct monitor *monitor)
 {
     close(monitor->fd);
+    /* It holds nothing, and one that was stopped would not end by itself. */
+    kill(monitor->pid, SIGKILL);
     waitpid(monitor->pid, NULL, 0);
 }
 

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "berth/engine.h"
+
 static const double SCORE_SLACK = 0.1;
 
 static const json_t *expected(const struct run *run, const char *key)
@@ -256,6 +258,23 @@ static void compare_reasons(struct run *run, struct str *faults)
     }
 }
 
+static void compare_messages(struct run *run, struct str *faults)
+{
+    const json_t *object = expected(run, "messages"), *wanted;
+    const char *key;
+
+    json_object_foreach((json_t *)object, key, wanted)
+    {
+        const struct known_task *task = map_get(&run->s->task_by_key, key);
+        CLEANUP(str_fini) struct str came = { 0 };
+        if (task->reason)
+            berth_reason_text(task->reason, &came);
+        if (!text_eq(str_text(&came), json_string_value(wanted)))
+            str_addf(faults, "messages: %s: expected \"%s\", came \"%s\"\n", key,
+                     json_string_value(wanted), str_text(&came));
+    }
+}
+
 static size_t count_of(const struct known_task *task, enum wait_code code)
 {
     size_t n = 0;
@@ -475,6 +494,7 @@ int compare_after(struct run *run, struct str *faults, struct err *err)
     compare_job_counts(run, faults);
     compare_domains(run, faults);
     compare_reasons(run, faults);
+    compare_messages(run, faults);
     compare_node_reasons(run, faults);
     compare_waits(run, faults);
     compare_fails(run, faults);

@@ -18,6 +18,6 @@ struct taken_config {
  * against what the engine knows. A profile that is a path, and plugins, come from the reader's
  * files.
  */
-void config_take(struct reader *r, const struct json_at *at, struct taken_config *out);
+void config_take(struct reader *r, const struct json_at *at, struct taken_config *taken);
 
 #endif

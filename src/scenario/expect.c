@@ -176,6 +176,10 @@ static void check_counts(struct scenario *s, const struct json_at *at)
 {
     check_items(s, at, check_count);
 }
+static void check_task_texts(struct scenario *s, const struct json_at *at)
+{
+    check_each(s, at, &s->task_by_key, "task", check_text);
+}
 static void check_texts(struct scenario *s, const struct json_at *at)
 {
     check_items(s, at, check_text);
@@ -296,6 +300,7 @@ static const struct {
     { KEY("pipelined"), check_task_nodes },
     { KEY("jobPhase"), check_job_phases },
     { KEY("reasons"), check_task_codes },
+    { KEY("messages"), check_task_texts },
     { KEY("jobBindCount"), check_job_counts },
     { KEY("bindCountByHyperNode"), check_counts },
     { KEY("feasible"), check_feasible },

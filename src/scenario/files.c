@@ -41,6 +41,14 @@ struct scenario_files *scenario_files_new(const char *beside)
     return files;
 }
 
+static void object_free(struct plugin_object *object)
+{
+    if (object->handle)
+        dlclose(object->handle);
+    mem_free(object->path);
+    mem_free(object);
+}
+
 void scenario_files_free(struct scenario_files *files)
 {
     if (!files)
@@ -51,11 +59,8 @@ void scenario_files_free(struct scenario_files *files)
     }
     VEC_FINI(&files->profiles);
     VEC_FINI(&files->reading);
-    VEC_EACH (plugin, &files->plugins) {
-        dlclose((*plugin)->handle);
-        mem_free((*plugin)->path);
-        mem_free(*plugin);
-    }
+    VEC_EACH (plugin, &files->plugins)
+        object_free(*plugin);
     VEC_FINI(&files->plugins);
     mem_free(files->folder);
     mem_free(files);
@@ -145,28 +150,35 @@ static int load_object(struct plugin_object *object, struct err *err)
     return 0;
 }
 
+static int object_new(const char *path, struct plugin_object **out, struct err *err)
+{
+    struct plugin_object *object = NEW0(struct plugin_object);
+    int r;
+
+    object->path = text_copy(path);
+    r = hash_file(path, object->hash, err);
+    if (r == 0)
+        r = load_object(object, err);
+    if (r < 0)
+        object_free(object);
+    else
+        *out = object;
+    return r;
+}
+
 int files_plugin(struct scenario_files *files, const char *path, const char *hash,
                  const struct berth_plugin_file **out, struct err *err)
 {
     struct plugin_object *object = NULL;
-    int r = 0;
+    int r;
 
     VEC_EACH (known, &files->plugins)
         if (text_eq((*known)->path, path))
             object = *known;
     if (!object) {
-        object = NEW0(struct plugin_object);
-        object->path = text_copy(path);
-        r = hash_file(path, object->hash, err);
-        if (r == 0)
-            r = load_object(object, err);
-        if (r < 0) {
-            if (object->handle)
-                dlclose(object->handle);
-            mem_free(object->path);
-            mem_free(object);
+        r = object_new(path, &object, err);
+        if (r < 0)
             return r;
-        }
         VEC_PUSH(&files->plugins, object);
     }
     if (hash && !text_eq(hash, object->hash))

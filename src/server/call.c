@@ -195,7 +195,7 @@ void call_end(struct call *call)
 
     if (call->problem.code)
         end_problem(call);
-    else if (call->answer)
+    else if (call->answer || call->text)
         end_json(call, status, "application/json");
     else
         call_end_bytes(call, status, NULL, "", 0);

@@ -217,3 +217,73 @@ TEST(a_slow_reader_is_told_where_it_was_cut)
     stream_end(&stream);
     serving_stop(&s);
 }
+
+/* Ends a job, and waits until nothing of it is held any more. */
+static void retire(struct serving *s)
+{
+    CLEANUP(freep) char *path = NULL, *cancel = NULL;
+
+    submit(s, "a");
+    path = text_format("GET /v1/jobs/%s", serving_get(s, "id"));
+    cancel = text_format("DELETE /v1/jobs/%s", serving_get(s, "id"));
+    SERVING_EXPECT(s, 204, cancel, "", NULL);
+    while (serving_ask(s, path, "", NULL) != 404)
+        nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+}
+
+TEST(events_that_are_no_longer_held_are_said_to_be_gone)
+{
+    static const char *const accepts[] = { "", "Accept: application/x-ndjson\r\n",
+                                           "Accept: text/event-stream\r\n" };
+    struct server_options options = { .retain_ms = 50 };
+    struct serving s;
+
+    serving_start_with(&s, options);
+    retire(&s);
+    for (size_t i = 0; i < COUNT_OF(accepts); i++) {
+        SERVING_EXPECT(&s, 410, "GET /v1/events?from=1", accepts[i], NULL);
+        CHECK_TEXT(serving_get(&s, "code"), "REVISION_GONE");
+        CHECK(strstr(serving_get(&s, "detail"), "no longer held") != NULL);
+    }
+    /* Without a place to begin at, the list begins with what there is. */
+    SERVING_EXPECT(&s, 200, "GET /v1/events", "", NULL);
+    serving_stop(&s);
+}
+
+static void op_free_done(struct op *op, void *arg)
+{
+    (void)arg;
+    op_free(op);
+}
+
+TEST(a_read_waits_for_the_revision_that_was_seen)
+{
+    CLEANUP(freep) char *here = NULL, *ahead = NULL;
+    struct serving s;
+
+    serving_start(&s);
+    submit(&s, "a");
+    here = text_format("GET /v1/jobs?minRevision=%s", serving_get(&s, "revision"));
+    ahead = text_format("GET /v1/jobs?minRevision=%lld",
+                        strtoll(serving_get(&s, "revision"), NULL, 10) + 1000);
+    SERVING_EXPECT(&s, 200, here, "Prefer: wait=5\r\n", NULL);
+    SERVING_EXPECT(&s, 503, ahead, "", NULL);
+    CHECK_TEXT(serving_get(&s, "code"), "BEHIND");
+    SERVING_EXPECT(&s, 503, ahead, "Prefer: wait=1\r\n", NULL);
+    SERVING_EXPECT(&s, 400, "GET /v1/jobs?minRevision=x", "", NULL);
+    SERVING_EXPECT(&s, 400, "POST /v1/jobs?minRevision=1", "", "{}");
+    /* One that waits is answered when the revision comes. */
+    serving_say(s.fd, s.token, ahead, "Prefer: wait=10\r\n", NULL);
+    for (int i = 0; i < 1000; i++) {
+        struct op *op = op_new(OP_QUEUE_PUT, op_free_done, NULL);
+
+        op->queue_put.name = text_copy("default");
+        op->queue_put.parent = text_copy("root");
+        op->queue_put.spec = text_format("{\"weight\":%d}", 1 + i % 100);
+        op->queue_put.by = text_copy("");
+        ledger_send(s.server->ledger, op);
+    }
+    test_hear_answer_to(s.fd, false, &s.answer);
+    CHECK_EQ(s.answer.status, 200);
+    serving_stop(&s);
+}

@@ -9,6 +9,7 @@
 #include "server/cursor.h"
 #include "server/routes.h"
 #include "server/show.h"
+#include "server/submit.h"
 
 enum { KEY_MAX_BYTES = 128 };
 
@@ -189,7 +190,7 @@ void on_jobs_list(struct call *call)
 
 /* ---- submit ---- */
 
-static bool read_key(struct call *call, const char **out)
+bool submit_read_key(struct call *call, const char **out)
 {
     const char *key = http_header(call->request, "Idempotency-Key");
     size_t n = key ? strlen(key) : 0;
@@ -205,27 +206,30 @@ static bool read_key(struct call *call, const char **out)
     return false;
 }
 
-/* The body as a job, in the caller's namespace where it names none. */
-static struct job_spec *read_spec(struct call *call)
+struct job_spec *submit_read_spec(const struct call *call, json_t *object, struct problem *problem)
 {
-    json_t *object = call_body(call);
     struct job_spec *spec = NULL;
-    int r;
 
-    if (!object)
-        return NULL;
     if (call->who.ns[0] && json_is_object(object) && !json_object_get(object, "namespace"))
         show_text(object, "namespace", call->who.ns);
-    r = job_spec_from_json(object, NULL, &spec, &call->problem);
-    json_decref(object);
-    if (r < 0)
+    if (job_spec_from_json(object, NULL, &spec, problem) < 0)
         return NULL;
     if (!call_sees(call, spec->ns)) {
-        problem_set(&call->problem, PROBLEM_NOT_ALLOWED,
+        problem_set(problem, PROBLEM_NOT_ALLOWED,
                     "this needs a token for the namespace `%s`; the token `%s` is for `%s`",
                     spec->ns, call->who.name, call->who.ns);
         job_spec_freep(&spec);
     }
+    return spec;
+}
+
+/* The body as a job. */
+static struct job_spec *read_spec(struct call *call)
+{
+    json_t *object = call_body(call);
+    struct job_spec *spec = object ? submit_read_spec(call, object, &call->problem) : NULL;
+
+    json_decref(object);
     return spec;
 }
 
@@ -351,14 +355,21 @@ static void warned(const struct view_answer *answer, void *arg)
     call_end(call);
 }
 
-static void warn(struct call *call)
+/* Shows what was submitted, as the writer gave it back: nothing has to be read. */
+static void show_new(struct call *call, bool warns)
 {
-    struct view_question question = { .kind = VIEW_NEVER, .spec = call_job(call)->spec };
+    const struct op_submit *submit = &call->op->submit;
+    struct view_question question = { .kind = VIEW_NEVER, .spec = submit->spec };
+    struct show_view view = { 0 };
 
-    if (!question.spec || call->server->is_closing)
+    call->etag = submit->row->rev;
+    if (!warns || call->server->is_closing) {
+        call->text = show_job_text(submit->row, submit->spec, &view);
         call_end(call);
-    else
-        view_ask(call->server->view, &question, call->server->loop, warned, call);
+        return;
+    }
+    call->answer = show_job(submit->row, submit->spec, &view);
+    view_ask(call->server->view, &question, call->server->loop, warned, call);
 }
 
 static void submitted(struct call *call)
@@ -375,9 +386,13 @@ static void submitted(struct call *call)
     else
         call->server->counts.submitted++;
     call->status = 201;
-    free(call->state);
+    if (submit->row) {
+        show_new(call, warns);
+        return;
+    }
+    submit_free(TAKE(call->state));
     call_job_of(call, submit->job);
-    call_read(call, call_job_show, warns ? warn : NULL);
+    call_read(call, call_job_show, NULL);
 }
 
 /* On the API loop. */
@@ -411,7 +426,7 @@ void on_jobs_submit(struct call *call)
 
     call->state = submit;
     call->free_state = submit_free;
-    spec = read_ways(call, submit) && read_key(call, &key) ? read_spec(call) : NULL;
+    spec = read_ways(call, submit) && submit_read_key(call, &key) ? read_spec(call) : NULL;
     if (!spec) {
         call_end(call);
         return;

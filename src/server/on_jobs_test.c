@@ -306,3 +306,57 @@ TEST(what_can_never_run_is_refused_or_warned_of_as_asked)
     SERVING_EXPECT(&s, 400, "POST /v1/jobs?warn=2", "", huge);
     serving_stop(&s);
 }
+
+TEST(a_batch_gives_each_job_an_answer_of_its_own)
+{
+    static const char batch[] =
+        "{\"jobs\":[{\"name\":\"a\",\"image\":\"oci:/i\"},{\"name\":\"B\",\"image\":\"oci:/i\"},"
+        "{\"name\":\"c\",\"image\":\"oci:/"
+        "i\",\"queue\":\"nobody\"},{\"name\":\"d\",\"image\":\"oci:/i\"}]}";
+    struct serving s;
+    char first[64];
+
+    serving_start(&s);
+    SERVING_EXPECT(&s, 200, "POST /v1/jobs:batch", "Idempotency-Key: k\r\n", batch);
+    CHECK_TEXT(serving_get(&s, "items.0.status"), "201");
+    snprintf(first, sizeof(first), "%s", serving_get(&s, "items.0.id"));
+    CHECK_TEXT(serving_get(&s, "items.1.status"), "422");
+    CHECK_TEXT(serving_get(&s, "items.1.errors.0.pointer"), "/name");
+    CHECK_TEXT(serving_get(&s, "items.2.status"), "422");
+    CHECK_TEXT(serving_get(&s, "items.2.errors.0.pointer"), "/queue");
+    CHECK_TEXT(serving_get(&s, "items.3.status"), "201");
+    SERVING_EXPECT(&s, 200, "POST /v1/jobs:batch", "Idempotency-Key: k\r\n", batch);
+    CHECK_TEXT(serving_get(&s, "items.0.id"), first);
+    CHECK_TEXT(serving_get(&s, "items.0.replayed"), "true");
+    SERVING_EXPECT(&s, 200, "GET /v1/jobs", "", NULL);
+    CHECK_TEXT(serving_get(&s, "items.1.name"), "a");
+    CHECK_TEXT(serving_get(&s, "items.2"), "(none)");
+    serving_stop(&s);
+}
+
+static const struct {
+    const char *name, *body, *pointer;
+} bad_batches[] = {
+    { "no list", "{}", "/jobs" },
+    { "an empty list", "{\"jobs\":[]}", "/jobs" },
+    { "a list alone", "[]", "/jobs" },
+    { "another member", "{\"jobs\":[{}],\"also\":1}", "/" },
+};
+
+TEST(a_batch_that_is_none_is_refused_whole)
+{
+    CLEANUP(str_fini) struct str many = { 0 };
+    struct serving s;
+
+    serving_start(&s);
+    ROW_EACH (c, bad_batches) {
+        SERVING_EXPECT(&s, 422, "POST /v1/jobs:batch", "", c->body);
+        CHECK_TEXT(serving_get(&s, "errors.0.pointer"), c->pointer);
+    }
+    str_add(&many, "{\"jobs\":[{}");
+    for (int i = 0; i < 500; i++)
+        str_add(&many, ",{}");
+    str_add(&many, "]}");
+    SERVING_EXPECT(&s, 422, "POST /v1/jobs:batch", "", many.data);
+    serving_stop(&s);
+}

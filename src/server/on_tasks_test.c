@@ -255,6 +255,13 @@ TEST(explain_says_who_holds_the_rest_and_until_when)
     CHECK_TEXT(serving_get(&s, "changes.0.event"), "tasks-end");
     CHECK_TEXT(serving_get(&s, "changes.0.job"), holder);
     CHECK_TEXT(serving_get(&s, "start.ground"), ground);
+    SERVING_EXPECT(&s, 200, "GET /v1/queues/default/why", "", NULL);
+    CHECK_TEXT(serving_get(&s, "allocated"), "4");
+    CHECK_TEXT(serving_get(&s, "holders.0.job"), holder);
+    CHECK_TEXT(serving_get(&s, "holders.0.amount"), "4");
+    SERVING_EXPECT(&s, 200, "GET /v1/queues/default/why?resource=fpga", "", NULL);
+    CHECK_TEXT(serving_get(&s, "holders"), "[]");
+    SERVING_EXPECT(&s, 404, "GET /v1/queues/nobody/why", "", NULL);
     hand_end(&hand);
     serving_stop(&s);
 }

@@ -3,13 +3,68 @@
 
 #include "base/digest.h"
 #include "base/name.h"
+#include "base/states.h"
 #include "server/call.h"
 #include "server/routes.h"
 #include "server/show.h"
 
-enum { ID_BYTES = 16 };
+enum { ID_BYTES = 16, PATH_PARTS_MAX = 8 };
 
 #define TEN_YEARS_MS (INT64_C(3650) * 24 * 3600 * 1000)
+
+/* ---- what one may ---- */
+
+/* The route of a path, which is cut into its parts. NULL: there is none. */
+static const struct route *route_of(enum http_method method, char *path)
+{
+    const char *parts[PATH_PARTS_MAX], *args[CALL_ARGS_MAX];
+    char allowed[80];
+    size_t n = 0;
+
+    while (path && n < PATH_PARTS_MAX) {
+        const char *part = strsep(&path, "/");
+        if (part[0])
+            parts[n++] = part;
+    }
+    return path ? NULL : route_find(method, parts, n, args, allowed);
+}
+
+static const struct route *asked_route(struct call *call)
+{
+    const char *word = call_query(call, "method"), *path = call_query(call, "path");
+    int method = word ? states_find(word, http_method_words, HTTP_METHOD_COUNT) : HTTP_GET;
+    CLEANUP(freep) char *copy = text_copy(path ? path : "");
+    const struct route *route = method < 0 ? NULL : route_of((enum http_method)method, copy);
+
+    if (!route)
+        problem_set(&call->problem, PROBLEM_BAD_REQUEST, "%s %s: there is no such call",
+                    word ? word : "GET", path ? path : "");
+    return route;
+}
+
+void on_self_can(struct call *call)
+{
+    const struct route *route = asked_route(call);
+    const char *ns = call_query(call, "namespace");
+    struct problem why = { 0 };
+    bool can;
+
+    if (!route) {
+        call_end(call);
+        return;
+    }
+    can = route->right == RIGHT_NONE || auth_allows(&call->who, route->right, &why);
+    if (can && ns && !call_sees(call, ns)) {
+        can = false;
+        problem_set(&why, PROBLEM_NOT_ALLOWED, "the token `%s` is for the namespace `%s`",
+                    call->who.name, call->who.ns);
+    }
+    call->answer = json_object();
+    show_set(call->answer, "can", json_boolean(can));
+    show_text(call->answer, "needs", right_words[route->right]);
+    show_text(call->answer, "why", why.detail);
+    call_end(call);
+}
 
 void on_self(struct call *call)
 {

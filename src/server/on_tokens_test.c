@@ -206,3 +206,37 @@ TEST(headers_that_carry_no_token)
         SERVING_EXPECT_AS(&s, NULL, 401, "GET /v1/self", c->header, NULL);
     serving_stop(&s);
 }
+
+static const struct {
+    const char *name, *request, *can, *needs;
+    int status;
+} may[] = {
+    { "read", "GET /v1/self/can?path=/v1/jobs", "true", "viewer", 200 },
+    { "submit", "GET /v1/self/can?method=POST&path=/v1/jobs", "true", "user", 200 },
+    { "submit elsewhere", "GET /v1/self/can?method=POST&path=/v1/jobs&namespace=shop", "false",
+      "user", 200 },
+    { "submit at home", "GET /v1/self/can?method=POST&path=/v1/jobs&namespace=lab", "true", "user",
+      200 },
+    { "cordon", "GET /v1/self/can?method=POST&path=/v1/nodes/n1/actions", "false", "admin", 200 },
+    { "what needs no token", "GET /v1/self/can?path=/v1/version", "true", "none", 200 },
+    { "no such path", "GET /v1/self/can?path=/v1/nothing", "(none)", "(none)", 400 },
+    { "no such method", "GET /v1/self/can?method=FETCH&path=/v1/jobs", "(none)", "(none)", 400 },
+    { "no path", "GET /v1/self/can", "(none)", "(none)", 400 },
+    { "a path of many parts", "GET /v1/self/can?path=/a/b/c/d/e/f/g/h/i/j", "(none)", "(none)",
+      400 },
+};
+
+TEST(one_can_ask_what_one_may)
+{
+    struct serving s;
+    char lab[80];
+
+    serving_start(&s);
+    make_token(&s, "{\"name\":\"l\",\"rights\":\"user\",\"namespace\":\"lab\"}", lab);
+    ROW_EACH (c, may) {
+        SERVING_EXPECT_AS(&s, lab, c->status, c->request, "", NULL);
+        CHECK_TEXT(serving_get(&s, "can"), c->can);
+        CHECK_TEXT(serving_get(&s, "needs"), c->needs);
+    }
+    serving_stop(&s);
+}

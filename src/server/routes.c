@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "server/behind.h"
 
 static const struct route routes[] = {
     { HTTP_GET,
@@ -24,6 +25,14 @@ static const struct route routes[] = {
       { "dryRun", "requireFeasible", "warn" },
       "Job",
       true },
+    { HTTP_POST,
+      "/v1/jobs:batch",
+      on_jobs_batch,
+      RIGHT_USER,
+      "Submit up to 500 jobs, each with an answer of its own.",
+      { NULL },
+      "JobBatch",
+      false },
     { HTTP_GET, "/v1/jobs/{id}", on_job_get, RIGHT_VIEWER, "Show a job.", { NULL }, NULL, false },
     { HTTP_PATCH,
       "/v1/jobs/{id}",
@@ -180,6 +189,14 @@ static const struct route routes[] = {
       NULL,
       false },
     { HTTP_GET,
+      "/v1/queues/{name}/why",
+      on_queue_why,
+      RIGHT_VIEWER,
+      "Say what a queue deserves of a resource, what it has, and who holds it.",
+      { "resource" },
+      NULL,
+      false },
+    { HTTP_GET,
       "/v1/events",
       on_events,
       RIGHT_VIEWER,
@@ -205,6 +222,14 @@ static const struct route routes[] = {
       NULL,
       false },
     { HTTP_GET, "/v1/self", on_self, RIGHT_VIEWER, "Show who asks.", { NULL }, NULL, false },
+    { HTTP_GET,
+      "/v1/self/can",
+      on_self_can,
+      RIGHT_VIEWER,
+      "Say whether who asks may call a path.",
+      { "method", "path", "namespace" },
+      NULL,
+      false },
     { HTTP_GET, "/v1/limits", on_limits, RIGHT_VIEWER, "Show the limits.", { NULL }, NULL, false },
     { HTTP_GET, "/v1/version", on_version, RIGHT_NONE, "Show the version.", { NULL }, NULL, false },
     { HTTP_GET,
@@ -295,6 +320,8 @@ const struct route *route_find(enum http_method method, const char *const *parts
 
 static bool takes_query(const struct route *route, const char *name)
 {
+    if (route->method == HTTP_GET && route->right != RIGHT_NONE && text_eq(name, "minRevision"))
+        return true;
     for (size_t i = 0; i < ROUTE_QUERIES_MAX && route->queries[i]; i++)
         if (text_eq(route->queries[i], name))
             return true;
@@ -381,7 +408,7 @@ void routes_handle(struct http_request *request, void *arg)
     }
     call_track(call);
     if (find_route(call) && check_right(call, call->route->right) && check_queries(call))
-        call->route->fn(call);
+        behind_wait(call, call->route->fn);
     else
         call_end(call);
 }

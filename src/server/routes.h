@@ -44,14 +44,15 @@ void routes_handle_worker(struct http_request *request, void *server);
 void routes_refuse(struct http_request *request, int status, const char *why, void *server);
 
 /* The handlers, each in a file on_*.c of its subject. */
-call_fn on_jobs_list, on_jobs_submit, on_job_get, on_job_patch, on_job_delete, on_job_action;
+call_fn on_jobs_list, on_jobs_submit, on_jobs_batch, on_job_get, on_job_patch, on_job_delete,
+    on_job_action;
 call_fn on_job_tasks, on_job_attempts, on_attempt_get, on_job_explain, on_job_timeline;
 call_fn on_attempt_logs, on_job_logs;
 call_fn on_nodes_list, on_node_get, on_node_patch, on_node_delete, on_node_action;
 call_fn on_queues_list, on_queues_create, on_queue_get, on_queue_put, on_queue_patch,
-    on_queue_delete;
+    on_queue_delete, on_queue_why;
 call_fn on_events;
-call_fn on_tokens_list, on_tokens_create, on_token_delete, on_self;
+call_fn on_tokens_list, on_tokens_create, on_token_delete, on_self, on_self_can;
 call_fn on_limits, on_version, on_openapi, on_health, on_ready, on_metrics;
 
 #endif

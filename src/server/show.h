@@ -58,6 +58,9 @@ struct show_view {
 void show_job_resources(json_t *object, const struct row_job *row);
 json_t *show_job(const struct row_job *row, const struct job_spec *spec,
                  const struct show_view *view);
+/** show_job with a spec, written out as an answer's line: without reading the spec once more. */
+char *show_job_text(const struct row_job *row, const struct job_spec *spec,
+                    const struct show_view *view);
 /** Why a group waits. */
 json_t *show_reason(const struct berth_reason *reason, bool has_nodes, bool hides_jobs);
 /** Names a job that stands in the way, unless that is hidden; left out if NULL. */

@@ -1,6 +1,9 @@
 /* A job as the API shows it: docs/api.md, "Jobs". */
 #include "server/show.h"
 
+#include <assert.h>
+#include <string.h>
+
 #include "base/name.h"
 #include "base/quantity.h"
 #include "server/cycle.h"
@@ -165,8 +168,9 @@ static void show_end(json_t *object, const struct row_job *row)
     show_text(object, "reason", row->reason);
 }
 
-json_t *show_job(const struct row_job *row, const struct job_spec *spec,
-                 const struct show_view *view)
+/* All but its specification as it was written. */
+static json_t *show_all(const struct row_job *row, const struct job_spec *spec,
+                        const struct show_view *view)
 {
     json_t *object = json_object(), *reasons, *labels;
     char id[NAME_ATTEMPT_SIZE];
@@ -200,7 +204,32 @@ json_t *show_job(const struct row_job *row, const struct job_spec *spec,
     show_time(object, "startedAt", row->started_at);
     show_time(object, "endedAt", row->ended_at);
     show_number(object, "revision", (int64_t)row->rev);
+    return object;
+}
+
+json_t *show_job(const struct row_job *row, const struct job_spec *spec,
+                 const struct show_view *view)
+{
+    json_t *object = show_all(row, spec, view);
+
     if (spec)
         show_json(object, "spec", row->spec);
     return object;
+}
+
+char *show_job_text(const struct row_job *row, const struct job_spec *spec,
+                    const struct show_view *view)
+{
+    json_t *object = show_all(row, spec, view);
+    CLEANUP(freep) char *text = json_dumps(object, JSON_COMPACT);
+    CLEANUP(str_fini) struct str out = { 0 };
+
+    json_decref(object);
+    assert(text);
+    /* The row's is JSON already, and the last member. */
+    str_add_bytes(&out, text, strlen(text) - 1);
+    str_add(&out, ",\"spec\":");
+    str_add(&out, row->spec);
+    str_add(&out, "}\n");
+    return str_take(&out);
 }

@@ -329,9 +329,11 @@ static int look_at_nodes(struct steward *steward, int64_t watched_ms, struct err
 static void look_at_retention(struct steward *steward, int64_t now_ms)
 {
     struct op *op;
+    int64_t every_ms =
+        steward->options.retain_ms < RETAIN_EVERY_MS ? steward->options.retain_ms : RETAIN_EVERY_MS;
 
     if (!steward_fence(steward) || steward->is_retain_asked ||
-        (steward->has_retained && now_ms - steward->last_retain_ms < RETAIN_EVERY_MS))
+        (steward->has_retained && now_ms - steward->last_retain_ms < every_ms))
         return;
     op = make_op(steward, OP_RETAIN, NULL);
     op->retain.ended_before = clock_wall_ms(steward->options.clock) - steward->options.retain_ms;

@@ -54,6 +54,7 @@ struct view_question {
     uint64_t job;                /* explain */
     const char *group;           /* explain; NULL: the first that waits */
     uint32_t index;              /* explain; with group */
+    const char *resource;        /* queue: who holds it; NULL: that is not asked */
     uint32_t n_changes;          /* explain: so many smallest changes; with any, the start too */
     const struct job_spec *spec; /* plan, never */
 };
@@ -75,6 +76,8 @@ struct view_answer {
     const struct berth_group *groups; /* plan: the decisions for the job (bind, evict, fail) */
     size_t n_groups;
     struct berth_queue_view queue;
+    const struct berth_holder *holders; /* queue, with a resource */
+    size_t n_holders, n_more;
     struct berth_node_view node;
 };
 

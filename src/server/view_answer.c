@@ -9,6 +9,8 @@
 /* The key under which a job is supposed: no live one has it. */
 static const char plan_id[] = "plan";
 
+enum { HOLDERS_MAX = 20 };
+
 void asked_init(struct asked *asked, const struct view_question *question)
 {
     struct err err = { 0 };
@@ -16,6 +18,7 @@ void asked_init(struct asked *asked, const struct view_question *question)
     *asked = (struct asked){ .question = *question };
     asked->question.name = asked->name = text_copy(question->name);
     asked->question.group = asked->group = text_copy(question->group);
+    asked->question.resource = asked->resource = text_copy(question->resource);
     asked->question.spec = NULL;
     if (question->spec) {
         char *text = job_spec_to_text(question->spec, NULL);
@@ -35,6 +38,7 @@ void asked_fini(struct asked *asked)
     job_spec_freep(&asked->spec);
     mem_free(asked->name);
     mem_free(asked->group);
+    mem_free(asked->resource);
 }
 
 /* The task that is asked about: the one that is named, or the first that waits. */
@@ -177,6 +181,10 @@ void asked_answer(struct asked *asked, struct berth_engine *engine, const struct
     case VIEW_QUEUE:
         r = berth_engine_queue(engine, in, asked->question.name, &answer->arena, &answer->queue,
                                &answer->err);
+        if (r == 0 && asked->resource)
+            r = berth_engine_queue_holders(engine, asked->question.name, asked->resource,
+                                           HOLDERS_MAX, &answer->arena, &answer->holders,
+                                           &answer->n_holders, &answer->n_more, &answer->err);
         break;
     case VIEW_NODE:
         r = berth_engine_node(engine, asked->question.name, &answer->arena, &answer->node,

@@ -9,8 +9,8 @@
 
 /* A question on its way, and its answer. */
 struct asked {
-    struct view_question question; /* its texts are the next two, its spec a copy */
-    char *name, *group;
+    struct view_question question; /* its texts are the next three, its spec a copy */
+    char *name, *group, *resource;
     struct job_spec *spec;
     struct view_answer answer;
     struct berth_decisions decisions; /* of a plan: what the answer points into */

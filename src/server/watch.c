@@ -171,6 +171,20 @@ void watch_when(struct watch *watch, uint64_t revision, loop_fn *fn, void *arg)
     watch->waits = wait;
 }
 
+void watch_forget(struct watch *watch, const void *arg)
+{
+    for (struct wait **at = &watch->waits; *at;) {
+        struct wait *wait = *at;
+
+        if (wait->arg != arg) {
+            at = &wait->next;
+            continue;
+        }
+        *at = wait->next;
+        free(wait);
+    }
+}
+
 void watch_add(struct watch *watch, struct watcher *watcher)
 {
     watcher->next = watch->watchers;

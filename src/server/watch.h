@@ -26,6 +26,9 @@ void watch_batch(struct watch *watch, struct batch *batch);
 uint64_t watch_revision(const struct watch *watch);
 /** Calls fn(arg) once a revision has come by: at once if it has. */
 void watch_when(struct watch *watch, uint64_t revision, loop_fn *fn, void *arg);
+/** Takes back what waits with this argument. */
+void watch_forget(struct watch *watch, const void *arg);
+
 /* An event in memory. */
 struct watch_event {
     const struct batch_event *event;

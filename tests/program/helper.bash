@@ -109,5 +109,5 @@ task_state() { curl_api GET "/v1/jobs/$1/tasks" | head -n -1 | jq -r '.items[].s
 holdings() {
     echo "mounts $(grep -c "$DATA" /proc/self/mounts)"
     echo "groups $(find /sys/fs/cgroup -type d -path '*/berth/*' 2>/dev/null | wc -l)"
-    echo "monitors $(pgrep -c berth-monitor || true)"
+    echo "monitors $(pgrep -fc "berth-monitor j-" || true)"
 }

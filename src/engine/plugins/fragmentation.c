@@ -32,16 +32,18 @@ static const struct argument known[] = {
 
 /* A node as it was when it was last looked at in this session. */
 struct seen {
-    int64_t *free; /* by device */
+    uint64_t turn; /* of its brief */
+    struct picture picture;
     struct tally tally;
+    int64_t cpu, waste; /* what it wastes with so much cpu */
 };
 
 struct state {
     struct measure *measure; /* NULL: no mix is known */
     struct seen **seen;      /* by node->at; NULL: not looked at yet */
-    struct picture picture;  /* of the node at hand */
-    struct tally after;      /* likewise, with some devices taken */
-    size_t cap;              /* devices that there is room for */
+    struct tally after;      /* of the node at hand, with some devices taken */
+    bool *taken;             /* those, by device */
+    uint32_t gpu;            /* the dimension */
 };
 
 static int configure(const struct berth_value *arguments, struct arena *arena, void **out,
@@ -82,15 +84,16 @@ static void open_session(struct session *s, struct plugin_use *use)
     const struct arguments *a = use->config;
     struct state *state = ARENA_NEW0(&s->arena, struct state);
     struct mix mix = mix_read(memo_of(s), 'u', &s->arena);
+    size_t most = 0;
 
     use->state = state;
     mind_mix(s, &mix);
     state->measure = measure_new(&mix, (int64_t)(a->coverage * 1000 + 0.5), s->model, &s->arena);
     NODE_EACH (node, s->model)
-        if (node->devices.n > state->cap)
-            state->cap = node->devices.n;
-    state->picture.free = ARENA_NEW0_N(&s->arena, int64_t, state->cap + 1);
-    state->picture.model = ARENA_NEW0_N(&s->arena, uint32_t, state->cap + 1);
+        if (node->devices.n > most)
+            most = node->devices.n;
+    state->gpu = dim_find(s->model, "gpu");
+    state->taken = ARENA_NEW0_N(&s->arena, bool, most + 1);
     state->seen = ARENA_NEW0_N(&s->arena, struct seen *, s->model->nodes.n + 1);
     if (state->measure)
         state->after = tally_new(state->measure, &s->arena);
@@ -129,35 +132,39 @@ static int level_of(const struct measure *measure, int64_t before, int64_t after
     return level;
 }
 
-/* A node's devices as they are now; what was worked out for them holds until they change. */
-static const struct tally *look_at(struct session *s, struct state *state, const struct node *node)
+static struct seen *see_first(struct session *s, const struct state *state, const struct node *node)
 {
-    struct picture *p = &state->picture;
-    struct seen *seen = state->seen[node->at];
-    bool is_new = !seen;
+    struct seen *seen = ARENA_NEW0(&s->arena, struct seen);
 
-    if (is_new) {
-        seen = state->seen[node->at] = ARENA_NEW0(&s->arena, struct seen);
-        seen->free = ARENA_NEW0_N(&s->arena, int64_t, node->devices.n + 1);
-        seen->tally = tally_new(state->measure, &s->arena);
-    }
-    p->n = node->devices.n;
-    for (size_t i = 0; i < p->n; i++) {
-        const struct device *device = &node->devices.at[i];
-        p->free[i] = device_is_off(device) ? 0 : device_free(device, true);
-        p->model[i] = device->model;
-        is_new = is_new || p->free[i] != seen->free[i];
-        seen->free[i] = p->free[i];
-    }
-    if (is_new)
-        tally_count(state->measure, p, &seen->tally);
-    return &seen->tally;
+    seen->turn = node->brief.turn - 1;
+    seen->picture.n = node->devices.n;
+    seen->picture.free = ARENA_NEW0_N(&s->arena, int64_t, node->devices.n + 1);
+    seen->picture.model = ARENA_NEW0_N(&s->arena, uint32_t, node->devices.n + 1);
+    seen->tally = tally_new(state->measure, &s->arena);
+    return seen;
 }
 
-/* What of its cpu a node would have left with a task of the class. */
-static int64_t cpu_left(const struct model *model, const struct kind *kind, const struct node *node)
+/* A node as it is now; what was worked out for it holds until its devices or cpu change. */
+static const struct seen *look_at(struct session *s, struct state *state, const struct node *node)
 {
-    return column_idle(&model->columns[DIM_CPU], node->at) - asks_of(&kind->asks, DIM_CPU);
+    int64_t cpu = column_idle(&s->model->columns[DIM_CPU], node->at);
+    struct seen *seen = state->seen[node->at];
+    bool is_new = !seen || seen->turn != node->brief.turn;
+
+    if (!seen)
+        seen = state->seen[node->at] = see_first(s, state, node);
+    for (size_t i = 0; is_new && i < seen->picture.n; i++) {
+        const struct device *device = &node->devices.at[i];
+        seen->picture.free[i] = device_is_off(device) ? 0 : device_free(device, true);
+        seen->picture.model[i] = device->model;
+    }
+    if (is_new)
+        tally_count(state->measure, &seen->picture, &seen->tally);
+    if (is_new || cpu != seen->cpu)
+        seen->waste = measure_waste(state->measure, &seen->tally, cpu);
+    seen->turn = node->brief.turn;
+    seen->cpu = cpu;
+    return seen;
 }
 
 /* What a task asks of GPUs: whole ones, and a part of one more. */
@@ -166,10 +173,9 @@ struct need {
     int64_t milli;
 };
 
-static struct need need_of(const struct model *model, const struct kind *kind)
+static struct need need_of(const struct state *state, const struct kind *kind)
 {
-    uint32_t gpu = kind->wants_devices ? dim_find(model, "gpu") : NOWHERE;
-    int64_t asked = gpu == NOWHERE ? 0 : asks_of(&kind->asks, gpu);
+    int64_t asked = kind->wants_devices ? asks_of(&kind->asks, state->gpu) : 0;
 
     return (struct need){ (size_t)(asked / DEVICE_MILLI), asked % DEVICE_MILLI };
 }
@@ -182,25 +188,38 @@ static int64_t part_on(const struct kind *kind, const struct need *need,
                : device_part(device, kind->spec->gpu_memory);
 }
 
+/* Whether a device is the first of those that are like it to a part of a task. */
+static bool is_first_like(const struct seen *seen, const struct kind *kind, const struct node *node,
+                          const struct need *need, size_t at)
+{
+    const struct picture *p = &seen->picture;
+
+    for (size_t i = 0; i < at; i++)
+        if (p->free[i] == p->free[at] && p->model[i] == p->model[at] &&
+            part_on(kind, need, &node->devices.at[i]) == part_on(kind, need, &node->devices.at[at]))
+            return false;
+    return true;
+}
+
 /* The best level over the devices of which a part could be taken; 0 if there is none. */
 static int best_level(struct session *s, struct state *state, const struct kind *kind,
-                      const struct node *node, const struct need *need, int64_t before)
+                      const struct node *node, const struct need *need)
 {
-    const struct picture *p = &state->picture;
-    int64_t cpu = cpu_left(s->model, kind, node);
+    const struct seen *seen = state->seen[node->at];
+    const struct picture *p = &seen->picture;
+    int64_t cpu = seen->cpu - asks_of(&kind->asks, DIM_CPU);
     int best = 0;
 
     for (size_t i = 0; i < p->n; i++) {
         int64_t part = part_on(kind, need, &node->devices.at[i]), after;
-        bool is_new = p->free[i] >= part && device_suits(s->model, kind, &node->devices.at[i]);
-        for (size_t k = 0; is_new && k < i; k++)
-            is_new = p->free[k] != p->free[i] || p->model[k] != p->model[i] ||
-                     part != part_on(kind, need, &node->devices.at[k]);
-        if (!is_new)
+        int level;
+        if (p->free[i] < part || (need->whole && state->taken[i]) ||
+            !device_suits(s->model, kind, &node->devices.at[i]) ||
+            (!need->whole && !is_first_like(seen, kind, node, need, i)))
             continue;
         after = measure_waste_if(state->measure, &state->after, cpu, p->model[i], p->free[i], part);
-        if (level_of(state->measure, before, after) > best)
-            best = level_of(state->measure, before, after);
+        level = level_of(state->measure, seen->waste, after);
+        best = level > best ? level : best;
     }
     return best;
 }
@@ -209,13 +228,17 @@ static int best_level(struct session *s, struct state *state, const struct kind 
 static void take_whole(struct session *s, struct state *state, const struct kind *kind,
                        const struct node *node, size_t n)
 {
-    struct picture *p = &state->picture;
+    const struct seen *seen = state->seen[node->at];
 
-    for (size_t i = 0; i < p->n && n; i++) {
-        if (p->free[i] < DEVICE_MILLI || !device_suits(s->model, kind, &node->devices.at[i]))
+    tally_copy(state->measure, &seen->tally, &state->after);
+    memset(state->taken, 0, n ? seen->picture.n * sizeof(*state->taken) : 0);
+    for (size_t i = 0; i < seen->picture.n && n; i++) {
+        if (seen->picture.free[i] < DEVICE_MILLI ||
+            !device_suits(s->model, kind, &node->devices.at[i]))
             continue;
-        tally_take(state->measure, &state->after, p->model[i], DEVICE_MILLI, DEVICE_MILLI);
-        p->free[i] = 0;
+        tally_take(state->measure, &state->after, seen->picture.model[i], DEVICE_MILLI,
+                   DEVICE_MILLI);
+        state->taken[i] = true;
         n--;
     }
 }
@@ -225,38 +248,34 @@ static double score(struct session *s, struct plugin_use *use, const struct kind
 {
     const struct arguments *a = use->config;
     struct state *state = use->state;
-    struct need need = need_of(s->model, kind);
-    const struct tally *tally;
-    int64_t before, after;
+    struct need need = need_of(state, kind);
+    const struct seen *seen;
+    int64_t after;
 
     if (!state->measure)
         return 0;
-    tally = look_at(s, state, node);
-    before =
-        measure_waste(state->measure, tally, column_idle(&s->model->columns[DIM_CPU], node->at));
-    tally_copy(state->measure, tally, &state->after);
+    seen = look_at(s, state, node);
     take_whole(s, state, kind, node, need.whole);
     if (need.milli || (kind->spec->gpu_memory && !need.whole))
-        return a->weight * best_level(s, state, kind, node, &need, before);
-    after = measure_waste(state->measure, &state->after, cpu_left(s->model, kind, node));
-    return a->weight * level_of(state->measure, before, after);
+        return a->weight * best_level(s, state, kind, node, &need);
+    after = measure_waste(state->measure, &state->after, seen->cpu - asks_of(&kind->asks, DIM_CPU));
+    return a->weight * level_of(state->measure, seen->waste, after);
 }
 
 static bool device_order(struct session *s, struct plugin_use *use, const struct kind *kind,
                          const struct node *node, size_t device, int64_t milli, int64_t *order)
 {
     struct state *state = use->state;
-    const struct tally *tally;
-    int64_t before, after;
+    const struct seen *seen;
+    int64_t after;
 
     if (!state->measure)
         return false;
-    tally = look_at(s, state, node);
-    before =
-        measure_waste(state->measure, tally, column_idle(&s->model->columns[DIM_CPU], node->at));
-    after = measure_waste_if(state->measure, tally, cpu_left(s->model, kind, node),
-                             node->devices.at[device].model, state->picture.free[device], milli);
-    *order = -level_of(state->measure, before, after);
+    seen = look_at(s, state, node);
+    after =
+        measure_waste_if(state->measure, &seen->tally, seen->cpu - asks_of(&kind->asks, DIM_CPU),
+                         seen->picture.model[device], seen->picture.free[device], milli);
+    *order = -level_of(state->measure, seen->waste, after);
     return true;
 }
 

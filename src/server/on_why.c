@@ -1,0 +1,90 @@
+/* A queue's arithmetic of one resource, and who holds it. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/quantity.h"
+#include "server/call.h"
+#include "server/routes.h"
+#include "server/show.h"
+
+static int64_t amount_of(const struct berth_amounts *amounts, const char *resource, bool *has)
+{
+    for (size_t i = 0; i < amounts->n; i++) {
+        if (!text_eq(amounts->at[i].name, resource))
+            continue;
+        *has = true;
+        return amounts->at[i].value;
+    }
+    *has = false;
+    return 0;
+}
+
+static json_t *show_holders(const struct call *call, const struct view_answer *answer,
+                            const char *resource)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < answer->n_holders; i++) {
+        const struct berth_holder *holder = &answer->holders[i];
+        json_t *object = json_object();
+
+        if (call_sees(call, holder->namespace_ ? holder->namespace_ : ""))
+            show_text(object, "job", holder->job);
+        show_amount(object, "amount", resource, holder->amount);
+        json_array_append_new(list, object);
+    }
+    return list;
+}
+
+static void show_why(struct call *call, const struct view_answer *answer, const char *resource)
+{
+    const struct berth_queue_view *view = &answer->queue;
+    bool has_deserved, has_fair, has_cap, has;
+    int64_t deserved = amount_of(&view->deserved, resource, &has_deserved);
+    int64_t fair = amount_of(&view->fair_share, resource, &has_fair);
+    int64_t allocated = amount_of(&view->allocated, resource, &has);
+    int64_t cap = amount_of(&view->cap, resource, &has_cap);
+
+    call->answer = json_object();
+    show_text(call->answer, "queue", call->args[0]);
+    show_text(call->answer, "resource", resource);
+    show_amount(call->answer, "deserved", resource, deserved);
+    show_amount(call->answer, "fairShare", resource, fair);
+    show_amount(call->answer, "allocated", resource, allocated);
+    show_amount(call->answer, "requested", resource, amount_of(&view->requested, resource, &has));
+    if (has_cap)
+        show_amount(call->answer, "cap", resource, cap);
+    show_amount(call->answer, "borrowed", resource,
+                allocated > deserved ? allocated - deserved : 0);
+    show_amount(call->answer, "below", resource, allocated < deserved ? deserved - allocated : 0);
+    show_set(call->answer, "holders", show_holders(call, answer, resource));
+    if (answer->n_more)
+        show_number(call->answer, "moreHolders", (int64_t)answer->n_more);
+    call->revision = answer->revision;
+    show_number(call->answer, "revision", (int64_t)call->revision);
+}
+
+/* On the API loop. */
+static void why_came(const struct view_answer *answer, void *arg)
+{
+    struct call *call = arg;
+    const char *resource = call_query(call, "resource");
+
+    if (answer->code == 0)
+        show_why(call, answer, resource ? resource : "cpu");
+    else if (answer->code == -ENOENT)
+        call_not_found(call, "queue", call->args[0]);
+    else
+        problem_set(&call->problem, PROBLEM_INTERNAL, "%s", answer->err.text);
+    call_end(call);
+}
+
+void on_queue_why(struct call *call)
+{
+    const char *resource = call_query(call, "resource");
+    struct view_question question = { .kind = VIEW_QUEUE,
+                                      .name = call->args[0],
+                                      .resource = resource ? resource : "cpu" };
+
+    view_ask(call->server->view, &question, call->server->loop, why_came, call);
+}
