@@ -367,3 +367,92 @@ TEST(a_disk_that_was_full_for_a_while_is_written_again)
     for (uint64_t n = 10; n < 100; n += 7)
         run_faulty(n, 9, "");
 }
+
+/* ---- an eviction over a store that fails ---- */
+
+/* Until it is not for the store's sake that it fails. */
+static enum problem_code until_written(struct world *w, struct op *op)
+{
+    enum problem_code code;
+
+    for (int i = 0; i < 10; i++) {
+        code = world_do(w, op);
+        if (code != PROBLEM_STORE_UNAVAILABLE)
+            break;
+    }
+    op_free(op);
+    return code;
+}
+
+/* A node of one core that is taken, and a job for which there is no room. */
+static void fill_node(struct world *w, uint64_t *low, uint64_t *high)
+{
+    world_lead(w);
+    CHECK_EQ(world_register(w, "n1", "{\"cpu\":1000}"), PROBLEM_NONE);
+    *low = world_submit(w, "{\"name\":\"low\",\"resources\":{\"cpu\":1}}");
+    *high = world_submit(w, "{\"name\":\"high\",\"resources\":{\"cpu\":1}}");
+    CHECK_EQ(world_bind(w, *low, 0, "n1"), PROBLEM_NONE);
+    CHECK_EQ(world_ack(w, *low, 0, 1, "n1"), PROBLEM_NONE);
+}
+
+static struct op *end_of(struct world *w, uint64_t job)
+{
+    struct op *op = op_new(OP_REPORT, NULL, NULL);
+
+    (void)w;
+    op->report.node = text_copy("n1");
+    op->report.generation = 1;
+    op->report.attempt = (struct attempt_key){ job, 0, 0, 1 };
+    op->report.is_ended = true;
+    op->report.cause = CAUSE_COMPLETED;
+    op->report.code = 143;
+    return op;
+}
+
+/* Evicts, ends the victim and binds in its room, failing at call n (0 never); how many calls that
+ * took in all, and before it began. */
+static uint64_t evict_faulty(uint64_t n, const char *how, uint64_t *n_before)
+{
+    struct world w = { 0 };
+    uint64_t low, high, n_calls;
+    struct op *op;
+    char address[256];
+    struct err err = { 0 };
+
+    snprintf(address, sizeof(address), "faulty:%llu-%llu%s:%s", (unsigned long long)n,
+             (unsigned long long)n, how, fresh_address());
+    world_open(&w, address);
+    fill_node(&w, &low, &high);
+    *n_before = faulty_calls(w.ledger->store);
+    op = world_evict_op(&w, high, 0, 1, "n1");
+    world_add_victim(&w, op, low, 0, 1);
+    if (world_do(&w, op) == PROBLEM_STORE_UNAVAILABLE) {
+        CHECK_TEXT(world_attempt_says(&w, low, 0, 1), "starting"); /* none of it */
+        CHECK_TEXT(world_held_says(&w, high), "");
+        CHECK_EQ(world_do(&w, op), PROBLEM_NONE);
+    }
+    op_free(op);
+    CHECK_TEXT(world_attempt_says(&w, low, 0, 1), "stopping EVICTED");
+    CHECK_TEXT(world_held_says(&w, high), "open n1*");
+    CHECK_EQ(until_written(&w, end_of(&w, low)), PROBLEM_NONE);
+    CHECK_EQ(until_written(&w, world_bind_op(&w, high, 0, 1, "n1")), PROBLEM_NONE);
+    CHECK_TEXT(world_held_says(&w, high), "used");
+    CHECK_OK(ledger_check_open(w.ledger, &err), &err);
+    n_calls = faulty_calls(w.ledger->store);
+    world_close(&w);
+    world_drop();
+    return n_calls;
+}
+
+TEST(an_eviction_is_whole_or_not_at_all_whichever_call_fails)
+{
+    static const char *const hows[] = { "", "u" };
+    uint64_t before, n_calls;
+
+    for (size_t i = 0; i < COUNT_OF(hows); i++) {
+        n_calls = evict_faulty(1000000, hows[i], &before);
+        CHECK(n_calls > before + 20);
+        for (uint64_t n = before + 1; n <= n_calls; n++)
+            evict_faulty(n, hows[i], &before);
+    }
+}
