@@ -36,7 +36,7 @@ teardown() {
 
 @test "a time limit holds through kill -9 of server and agent" {
     start_dev
-    job=$("$BERTH" submit -o id --time 4s --retries 0 --image "$(rootdir)" -- sh -c 'while :; do sleep 0.1; done')
+    job=$("$BERTH" submit -o id --time 4s --grace 1s --retries 0 --image "$(rootdir)" -- sh -c 'while :; do sleep 0.1; done')
     until_true 20 job_is "$job" running
     began=$SECONDS
     kill_dev
