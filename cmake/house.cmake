@@ -59,7 +59,8 @@ function(berth_test house name file)
     set(target test-${house}-${flat})
     add_executable(${target} ${file} ${CMAKE_SOURCE_DIR}/src/base/test.c)
     target_link_libraries(${target} PRIVATE berth-${house} ${ARGN} PkgConfig::cmocka)
-    add_test(NAME ${house}/${name} COMMAND ${target})
+    # A compiler cache may make __FILE__ relative, and then to this folder.
+    add_test(NAME ${house}/${name} COMMAND ${target} WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
     set_tests_properties(${house}/${name} PROPERTIES LABELS ${house} SKIP_RETURN_CODE 77 TIMEOUT 300)
 endfunction()
 

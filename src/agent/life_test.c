@@ -248,6 +248,7 @@ static void tally_deeds(struct tally *tally, const struct life *life, unsigned d
     if (deeds & LIFE_DO_CLEAN) {
         CHECK(!tally->is_cleaning);
         /* Never under a preparation that runs. */
+        /* cppcheck-suppress uninitvar ; the argument behind it fills it */
         CHECK(life->prepare == PREPARE_DONE || life->prepare == PREPARE_FAILED);
         tally->is_cleaning = true;
     }

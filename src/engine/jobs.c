@@ -176,7 +176,12 @@ static void task_clear(struct model *model, struct task *task)
 
 static bool asks_equal(const struct asks *a, const struct asks *b)
 {
-    return a->n == b->n && (!a->n || memcmp(a->at, b->at, a->n * sizeof(*a->at)) == 0);
+    if (a->n != b->n)
+        return false;
+    for (size_t i = 0; i < a->n; i++)
+        if (a->at[i].dim != b->at[i].dim || a->at[i].value != b->at[i].value)
+            return false;
+    return true;
 }
 
 /* Keeps what a row has no members for. */

@@ -13,11 +13,12 @@
 
 void changes_begin(struct changes *changes, struct mirror *mirror, const char *batch, int64_t now)
 {
-    static _Atomic uint64_t number;
+    static _Atomic uint64_t last;
+    uint64_t number = ++last;
 
     *changes = (struct changes){ .mirror = mirror,
                                  .revision = mirror->revision,
-                                 .number = ++number,
+                                 .number = number,
                                  .batch = batch,
                                  .by = "",
                                  .now = now };

@@ -112,13 +112,19 @@ static int64_t asks(const struct check *c, uint64_t id, int64_t grp, const char 
     return 0;
 }
 
+static bool is_same(const struct attempt_key *a, const struct attempt_key *b)
+{
+    return a->job == b->job && a->group == b->group && a->index == b->index &&
+           a->number == b->number;
+}
+
 /* Whether a part before the i-th on the same node waits for the same one. */
 static bool is_counted(const struct check *c, size_t i, const struct attempt_key *key)
 {
     for (size_t k = 0; k < i; k++)
         for (size_t w = 0; w < c->parts.at[k].n_waits; w++)
             if (strcmp(c->parts.at[k].node, c->parts.at[i].node) == 0 &&
-                memcmp(&c->parts.at[k].waits[w], key, sizeof(*key)) == 0)
+                is_same(&c->parts.at[k].waits[w], key))
                 return true;
     return false;
 }

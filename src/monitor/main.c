@@ -508,6 +508,17 @@ static void drain(struct monitor *m)
     }
 }
 
+/* An idle monitor keeps no log from being deleted, and no pipe that somebody else still writes to. */
+static void close_output(struct monitor *m)
+{
+    for (int i = 0; i < STREAM_COUNT; i++) {
+        if (m->pipes[i] >= 0)
+            close(m->pipes[i]);
+        m->pipes[i] = -1;
+    }
+    output_end();
+}
+
 /* A full disk: the record is told to whoever listens, and written as soon as it can be. */
 static void save_record(struct monitor *m, const char *text, size_t n)
 {
@@ -530,6 +541,7 @@ static void finish(struct monitor *m, bool has_folder)
         set_ended(m);
     if (m->record.has_started)
         drain(m);
+    close_output(m);
     n = record_format(&m->record, text + head);
     if (has_folder)
         save_record(m, text + head, n);
@@ -596,7 +608,7 @@ static void set_title(struct monitor *m, const char *text)
 static bool wait_for_run(char folder[FOLDER_BYTES])
 {
     static const char word[] = "run ";
-    char text[FOLDER_BYTES + sizeof(word)];
+    char text[sizeof(word) - 1 + FOLDER_BYTES];
     ssize_t n;
 
     while ((n = recv(PARENT_FD, text, sizeof(text) - 1, 0)) > 0) {
@@ -622,11 +634,6 @@ static void reset(struct monitor *m)
                             .lease_at = m->lease_at,
                             .launch = { .fd = -1 } };
 
-    for (int i = 0; i < STREAM_COUNT; i++) {
-        if (m->pipes[i] >= 0)
-            close(m->pipes[i]);
-    }
-    output_end();
     must_listen = 0;
     *m = next;
 }

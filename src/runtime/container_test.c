@@ -1,6 +1,7 @@
 /*
  * Containers: from the preparation to nothing left, with each runtime that this machine has.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -9,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -329,6 +331,80 @@ static void serve_another(struct rig *rig, enum runtime_kind kind)
 TEST(container_has_a_monitor_that_served_before)
 {
     rig_each(serve_another);
+}
+
+/* How many descriptors of a process are open in a folder, or are pipes. */
+static size_t count_held(pid_t pid, const char *folder)
+{
+    CLEANUP(freep) char *path = text_format("/proc/%d/fd", (int)pid);
+    DIR *dir = opendir(path);
+    struct dirent *entry;
+    size_t n = 0;
+
+    CHECK(dir != NULL);
+    while ((entry = readdir(dir))) {
+        char to[512] = "";
+        if (readlinkat(dirfd(dir), entry->d_name, to, sizeof(to) - 1) > 0)
+            n += text_begins(to, folder) || text_begins(to, "pipe:");
+    }
+    closedir(dir);
+    return n;
+}
+
+/* What is deleted of a container that ended frees its room, though its monitor lives on. */
+static void hold_nothing(struct rig *rig, enum runtime_kind kind)
+{
+    struct attempt a;
+    struct err err = { 0 };
+    pid_t monitor;
+
+    rig_attempt(rig, &a, kind, COMMAND("sh", "-c", "echo line; sleep 1000"));
+    rig_start(rig, &a);
+    rig_started(&a);
+    rig_wait_output(&a, OUT, "line");
+    monitor = find_monitor(&a);
+    CHECK(count_held(monitor, a.folder) >= 3); /* the log, launch, and pipes */
+    CHECK_OK(watch_stop(a.watch, STOP_KILL, &err), &err);
+    rig_ended(&a);
+    CHECK_EQ(count_held(monitor, a.folder), 0);
+    rig_clean(rig, &a);
+}
+
+TEST(container_that_ended_is_not_held_by_its_monitor)
+{
+    rig_each(hold_nothing);
+}
+
+/* A monitor that finds no room for the record goes on trying; nobody waits for it meanwhile. */
+static void find_no_room(struct rig *rig, enum runtime_kind kind)
+{
+    struct attempt a;
+    CLEANUP(freep) char *next = NULL;
+    struct inspection inspection;
+    struct err err = { 0 };
+    pid_t monitor;
+
+    rig_attempt(rig, &a, kind, COMMAND("sh", "-c", "sleep 1000"));
+    next = text_format("%s/exit.new", a.folder);
+    CHECK_EQ(symlink("/dev/full", next), 0);
+    rig_start(rig, &a);
+    rig_started(&a);
+    monitor = find_monitor(&a);
+    CHECK_OK(watch_stop(a.watch, STOP_KILL, &err), &err);
+    rig_ended(&a); /* lets go of the watch */
+    CHECK_EQ(kill(monitor, 0), 0);
+    CHECK_EQ(unlink(next), 0);
+    rig_wait_gone(monitor);
+    CHECK_EQ(waitpid(monitor, NULL, 0), monitor);
+    CHECK_OK(runtime_inspect(rig->runtime, a.folder, &inspection, &err), &err);
+    CHECK_EQ(inspection.state, FOLDER_ENDED);
+    CHECK_EQ(inspection.exit.signal, SIGKILL);
+    rig_clean(rig, &a);
+}
+
+TEST(container_whose_record_finds_no_room_is_not_waited_for)
+{
+    rig_each(find_no_room);
 }
 
 /* One that was killed while it had nothing to do is not noticed. */

@@ -133,6 +133,21 @@ int watch_open(struct runtime *rt, const char *folder, struct watch **out, struc
     return 0;
 }
 
+/* Whether a monitor of which all was heard is about to exit. One that cannot save its record does not
+ * before there is room for it. */
+static bool is_leaving(const struct watch *watch)
+{
+    char text[MESSAGE_BYTES];
+    ssize_t n;
+
+    while ((n = recv(watch->fd, text, sizeof(text) - 1, MSG_DONTWAIT)) > 0) {
+        text[n] = '\0';
+        if (text_begins(text, "ended\n"))
+            return true;
+    }
+    return n == 0 || (errno != EAGAIN && errno != EINTR);
+}
+
 void watch_free(struct watch *watch)
 {
     struct monitor monitor;
@@ -143,10 +158,11 @@ void watch_free(struct watch *watch)
     if (watch->is_idle && watch->monitor > 0) {
         monitors_give(watch->runtime, &monitor);
     } else {
+        bool exits = watch->is_over && watch->monitor > 0 && is_leaving(watch);
         close(watch->fd);
         /* One that has lost its connection exits at once; one that goes on is not waited for. */
         if (watch->monitor > 0)
-            waitpid(watch->monitor, NULL, watch->is_over ? 0 : WNOHANG);
+            waitpid(watch->monitor, NULL, exits ? 0 : WNOHANG);
     }
     mem_free(watch->folder);
     mem_free(watch);

@@ -113,6 +113,7 @@ static inline void scene_ask(struct scene *scene, struct op *op)
     struct scene_wait wait = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false };
 
     op->done = scene_done;
+    /* cppcheck-suppress autoVariables ; this waits until the op is answered */
     op->arg = &wait;
     ledger_send(scene->ledger, op);
     pthread_mutex_lock(&wait.lock);
