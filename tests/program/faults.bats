@@ -145,6 +145,7 @@ teardown() {
         [ "$status" = 201 ]
     done
     [ "$seen" = yes ]
+    [ "$(grep -c 'the ledger cannot be written' "$DATA.log")" -ge 1 ]
     [ "$(curl_api GET /healthz | tail -1)" = 200 ]
     rm "$DATA/filler" "$DATA/filler2"
     until_true 30 "$BERTH" run --quiet --runtime process -- /bin/true
