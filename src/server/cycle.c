@@ -272,6 +272,7 @@ static int64_t due_in_ms(struct cycle *cycle)
     return in_ms;
 }
 
+/* The decisions become part of the cycle's verdicts, which stand until the next ones. */
 static void count_cycle(struct cycle *cycle, const struct berth_decisions *decisions,
                         int64_t took_us)
 {
@@ -362,7 +363,6 @@ static void decide(struct cycle *cycle)
         cycle->wake_at_ms = feed_next_release(cycle->feed);
     cycle->is_dirty = decisions.limited;
     send_ops(cycle, &decisions, fence, in.now_ms);
-    berth_decisions_free(&decisions);
 }
 
 /* ---- the thread ---- */

@@ -6,7 +6,7 @@
 
 #include "server/cycle.h"
 
-/** Copies a cycle's verdicts (NULL: none yet); yours to verdicts_unref. */
+/** Takes a cycle's decisions (NULL: none yet), which stay to be read; yours to verdicts_unref. */
 struct verdicts *verdicts_make(const struct berth_decisions *decisions, uint64_t revision);
 struct verdicts *verdicts_ref(struct verdicts *verdicts);
 
