@@ -17,17 +17,11 @@ char *cli_path(const char *prefix, const char *name, const char *more)
     return str_take(&path);
 }
 
-int cli_list(struct cli *cli, const struct args *args, const char *path,
-             const struct listing *listing)
+int cli_get_all(struct cli *cli, const char *path, json_t **out)
 {
     CLEANUP(json_decrefp) json_t *all = NULL;
     CLEANUP(freep) char *cursor = text_copy("");
-    struct output output;
-    struct err err = { 0 };
-    int r = cli_need_output(cli, args, &output);
 
-    if (r != 0)
-        return r;
     while (cursor) {
         CLEANUP(json_decrefp) json_t *page = NULL;
         CLEANUP(str_fini) struct str paged = { 0 };
@@ -37,7 +31,8 @@ int cli_list(struct cli *cli, const struct args *args, const char *path,
             str_add(&paged, "?cursor=");
             client_escape(cursor, &paged);
         }
-        r = cli_get(cli, paged.data, &page);
+        int r = cli_get(cli, paged.data, &page);
+
         if (r != 0)
             return r;
         mem_free(cursor);
@@ -47,6 +42,22 @@ int cli_list(struct cli *cli, const struct args *args, const char *path,
         else
             json_array_extend(json_object_get(all, "items"), json_object_get(page, "items"));
     }
+    *out = TAKE(all);
+    return 0;
+}
+
+int cli_list(struct cli *cli, const struct args *args, const char *path,
+             const struct listing *listing)
+{
+    CLEANUP(json_decrefp) json_t *all = NULL;
+    struct output output;
+    struct err err = { 0 };
+    int r = cli_need_output(cli, args, &output);
+
+    if (r == 0)
+        r = cli_get_all(cli, path, &all);
+    if (r != 0)
+        return r;
     if (output_list(&output, listing, all, &err) < 0)
         return cli_fail_usage(cli, "%s", err.text);
     return EXIT_DONE;
@@ -78,6 +89,11 @@ int cli_show(struct cli *cli, const struct args *args, const char *prefix,
     return EXIT_DONE;
 }
 
+int cli_delete(struct cli *cli, const char *path)
+{
+    return cli_call(cli, &(struct client_request){ .method = "DELETE", .path = path }, NULL, NULL);
+}
+
 int cli_delete_each(struct cli *cli, const struct args *args, const char *prefix, const char *word)
 {
     int r = cli_need_client(cli, args);
@@ -85,7 +101,10 @@ int cli_delete_each(struct cli *cli, const struct args *args, const char *prefix
     for (size_t i = 0; r == 0 && i < args->rest.n; i++) {
         CLEANUP(freep) char *path = cli_path(prefix, args->rest.at[i], "");
 
-        r = cli_call(cli, &(struct client_request){ .method = "DELETE", .path = path }, NULL, NULL);
+        /* The API takes a DELETE of nothing as done; a person who misspelt a name must hear it. */
+        r = cli_get(cli, path, NULL);
+        if (r == 0)
+            r = cli_delete(cli, path);
         if (r == 0)
             printf("%s  %s\n", args->rest.at[i], word);
     }

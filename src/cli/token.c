@@ -17,9 +17,51 @@ static int run_list(struct cli *cli, const struct args *args)
     return cli_list(cli, args, "/v1/tokens", &listing);
 }
 
+/* The id of the one token that begins so. Nothing is deleted by a word that no token answers to:
+ * who misspells it would believe the token dead. */
+static int find_token(struct cli *cli, const json_t *items, const char *word, const char **out)
+{
+    const json_t *item;
+    size_t n = 0, i;
+
+    json_array_foreach(items, i, item)
+    {
+        const char *id = json_string_value(json_object_get(item, "id"));
+
+        if (!id || !text_begins(id, word))
+            continue;
+        *out = id;
+        n++;
+        if (strcmp(id, word) == 0)
+            return 0;
+    }
+    if (n == 0 || !word[0])
+        return cli_fail(cli, EXIT_NOT_FOUND, "there is no token with the id %s (berth token list)",
+                        word);
+    return n == 1 ? 0
+                  : cli_fail(cli, EXIT_USAGE, "%zu tokens have an id that begins with %s", n, word);
+}
+
 static int run_delete(struct cli *cli, const struct args *args)
 {
-    return cli_delete_each(cli, args, "/v1/tokens/", "deleted");
+    CLEANUP(json_decrefp) json_t *all = NULL;
+    int r = cli_need_client(cli, args);
+
+    if (r == 0)
+        r = cli_get_all(cli, "/v1/tokens", &all);
+    for (size_t i = 0; r == 0 && i < args->rest.n; i++) {
+        CLEANUP(freep) char *path = NULL;
+        const char *id = NULL;
+
+        r = find_token(cli, json_object_get(all, "items"), args->rest.at[i], &id);
+        if (r != 0)
+            return r;
+        path = cli_path("/v1/tokens/", id, "");
+        r = cli_delete(cli, path);
+        if (r == 0)
+            printf("%s  deleted\n", id);
+    }
+    return r;
 }
 
 /* A file that only its owner can read, as those who read tokens demand. */
@@ -115,6 +157,7 @@ const struct verb verb_token_delete = {
     .run = run_delete,
     .help = "Delete tokens: nobody can ask with them any more",
     .usage = "[FLAG...] ID...",
+    .more = "ID is an id, or its beginning where only one token begins so.",
     .examples = { "token delete 3f9a", "token delete 3f9a 77c1" },
     .grammar = &delete_grammar,
 };

@@ -82,7 +82,11 @@ int cli_list(struct cli *cli, const struct args *args, const char *path,
 /** Shows each thing named behind the verb. */
 int cli_show(struct cli *cli, const struct args *args, const char *prefix,
              const struct listing *listing);
-/** Deletes each, and says so with `word`: "gpu-a1  forgotten". */
+/** All items of a list, page by page, as one answer; yours. */
+MUST_CHECK int cli_get_all(struct cli *cli, const char *path, json_t **out);
+/** Deletes what is at a path; what is not there counts as deleted. */
+MUST_CHECK int cli_delete(struct cli *cli, const char *path);
+/** Deletes each, and says so with `word`: "gpu-a1  forgotten". Exit 3 where one is not there. */
 int cli_delete_each(struct cli *cli, const struct args *args, const char *prefix, const char *word);
 /** Sends a change of one thing and prints what became of it: "NAME  STATE", or as -o says. */
 int cli_change(struct cli *cli, const struct args *args, const struct client_request *request,

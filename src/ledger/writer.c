@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/log.h"
 #include "ledger/batch.h"
 
 enum {
@@ -55,11 +56,19 @@ static bool take_ops(struct ledger *l, struct op **ops, size_t *n)
     return !is_over;
 }
 
+/* Said once as it begins and once as it ends: callers repeat what was refused, many times. */
 static void set_trouble(struct ledger *l, const char *why)
 {
+    bool was;
+
     pthread_mutex_lock(&l->lock);
+    was = l->trouble[0] != '\0';
     snprintf(l->trouble, sizeof(l->trouble), "%s", why);
     pthread_mutex_unlock(&l->lock);
+    if (!was && why[0])
+        log_error("the ledger cannot be written", "why", why, NULL);
+    else if (was && !why[0])
+        log_info("the ledger can be written again", NULL);
 }
 
 /* ---- answers ---- */

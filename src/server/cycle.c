@@ -241,7 +241,9 @@ static struct berth_cycle_in cycle_in(const struct cycle *cycle)
     return (struct berth_cycle_in){ .revision = cycle->revision,
                                     .now_ms = clock_wall_ms(cycle->options.clock),
                                     .seed = cycle->options.seed,
-                                    .max_tasks = cycle->options.max_tasks };
+                                    .max_tasks = cycle->options.max_tasks,
+                                    /* nothing keeps it, and it costs a text of all that wait */
+                                    .skip_digest = true };
 }
 
 /* ---- deciding ---- */

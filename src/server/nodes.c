@@ -5,8 +5,9 @@
 
 #include "base/log.h"
 #include "server/nodes_inside.h"
+#include "server/server.h"
 
-enum { TTL_MS = 30000, BEAT_MS = 10000, BOOKMARK_MS = 5000 };
+enum { BOOKMARK_MS = 5000 };
 
 typedef void request_fn(struct nodes *nodes, struct http_request *request);
 
@@ -184,9 +185,9 @@ int nodes_open(const struct nodes_options *options, struct nodes **out, struct e
     if (!options->clock)
         nodes->options.clock = &clock_system;
     if (!options->ttl_ms)
-        nodes->options.ttl_ms = TTL_MS;
+        nodes->options.ttl_ms = SERVER_NODE_TTL_MS;
     if (!options->beat_ms)
-        nodes->options.beat_ms = BEAT_MS;
+        nodes->options.beat_ms = nodes->options.ttl_ms / 3;
     if (!options->bookmark_ms)
         nodes->options.bookmark_ms = BOOKMARK_MS;
     nodes->bell = NEW0(struct nodes_bell);

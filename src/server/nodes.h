@@ -21,7 +21,7 @@ struct nodes_options {
     struct ledger *ledger;
     struct loop *loop;         /* the node loop */
     const struct clock *clock; /* NULL: the machine's */
-    int64_t ttl_ms, beat_ms;   /* told to agents; 0: 30 s and 10 s */
+    int64_t ttl_ms, beat_ms;   /* told to agents; 0: 30 s and a third of ttl */
     int64_t bookmark_ms;       /* 0: 5 s */
     /* Called at "before-ack", "after-ack", "before-report", "after-report" (kill points); NULL:
      * none. For tests. */

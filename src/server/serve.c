@@ -66,6 +66,10 @@ int server_serve(const struct server_options *flags, const char *path, struct er
         options = *server_config_options(config);
     if (!options.has_log_level)
         options.log_level = LOG_INFO;
+    if (flags->node_ttl_ms && flags->node_ttl_ms < SERVER_NODE_TTL_MIN_MS) {
+        server_config_free(config);
+        return err_set(err, -EINVAL, "--node-ttl: it must be at least 1s");
+    }
     lay_over(flags, &options);
     log_setup(options.log_level, options.log_format);
     signal(SIGPIPE, SIG_IGN);

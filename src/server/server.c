@@ -115,15 +115,18 @@ static bool is_carried(const char *action)
     return strcmp(action, "provision") != 0;
 }
 
-/* The actions that are carried out of those that a profile has. */
+/* The actions that are carried out of those that a profile has; a file's stand in the engine's. */
 static int usual_actions(struct server *server, const char *profile, struct err *err)
 {
-    const struct berth_config *usual = berth_profile_find(profile ? profile : "berth");
+    const struct berth_config *usual = server->engine.has_actions
+                                           ? &server->engine
+                                           : berth_profile_find(profile ? profile : "berth");
     size_t n = 0;
 
     if (!usual)
         return 0; /* the engine says what it does not know */
-    for (size_t i = 0; i < usual->actions.n && n < COUNT_OF(server->actions); i++)
+    server->actions = NEW0_N(const char *, usual->actions.n);
+    for (size_t i = 0; i < usual->actions.n; i++)
         if (is_carried(usual->actions.at[i]))
             server->actions[n++] = usual->actions.at[i];
     server->engine.has_actions = true;
@@ -133,7 +136,7 @@ static int usual_actions(struct server *server, const char *profile, struct err 
     return err_set(err, -EINVAL,
                    "/scheduler/profile: all that '%s' does is order machines, and no provider "
                    "brings any to this server yet; name actions beside it",
-                   profile);
+                   profile ? profile : "the file");
 }
 
 /* What the engine is configured by: what was given, or else what its profile says. */
@@ -142,7 +145,7 @@ static int choose_engine(struct server *server, const struct berth_config *given
     struct berth_config *engine = &server->engine;
 
     *engine = given ? *given : (struct berth_config){ 0 };
-    if (!engine->has_actions)
+    if (!engine->has_actions || server->options.are_actions_of_profile)
         return usual_actions(server, engine->profile, err);
     for (size_t i = 0; i < engine->actions.n; i++)
         if (!is_carried(engine->actions.at[i]))
@@ -350,6 +353,7 @@ void server_close(struct server *server)
         loop_close(server->node_loop);
     loop_close(server->loop);
     pthread_mutex_destroy(&server->readers.lock);
+    free(server->actions);
     free(server->data);
     free(server->store);
     free(server->token_path);

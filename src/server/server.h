@@ -18,6 +18,11 @@ struct server;
 struct berth_config;
 struct berth_plugin_file;
 
+enum {
+    SERVER_NODE_TTL_MS = 30000,    /* how long a node may be silent, if nobody says */
+    SERVER_NODE_TTL_MIN_MS = 1000, /* shorter, a node is lost between two beats */
+};
+
 /* What a server is told; each member has a flag and a place in the configuration file. NULL or 0
  * is the default. */
 struct server_options {
@@ -29,8 +34,9 @@ struct server_options {
     const struct berth_config *engine;       /* NULL: profile berth; borrowed until server_close */
     const struct berth_plugin_file *plugins; /* that it may name; borrowed as well */
     size_t n_plugins;
-    int64_t token_lifetime_ms;          /* of tokens made without one; 0: for ever */
-    int64_t node_ttl_ms, node_beat_ms;  /* told to agents; 0: 30 s, 10 s */
+    bool are_actions_of_profile; /* engine's: those that a server cannot carry out are left out */
+    int64_t token_lifetime_ms;   /* of tokens made without one; 0: for ever */
+    int64_t node_ttl_ms, node_beat_ms;  /* told to agents; 0: 30 s, a third of ttl */
     int64_t retain_ms;                  /* how long ended jobs are kept; 0: 7 d */
     int64_t bookmark_ms;                /* of event streams; 0: 5 s */
     bool has_log_level, has_log_format; /* for log_setup, which is the caller's (server_serve) */

@@ -30,16 +30,23 @@ static const struct {
     const char *name;
     struct berth_config engine;
     const char *says[2]; /* NULL: it is taken */
+    bool are_of_profile;
 } engines[] = {
-    { "the default", { 0 }, { NULL, NULL } },
-    { "the profile of the small", { .profile = "ledger" }, { NULL, NULL } },
+    { "the default", { 0 }, { NULL, NULL }, false },
+    { "the profile of the small", { .profile = "ledger" }, { NULL, NULL }, false },
     { "machines, named",
       { .has_actions = true, .actions = { given, 2 } },
-      { "/scheduler/actions/1", "provision" } },
-    { "machines alone", { .profile = "beam" }, { "/scheduler/profile", "beam" } },
+      { "/scheduler/actions/1", "provision" },
+      false },
+    { "machines among a profile's of a file",
+      { .has_actions = true, .actions = { given, 2 } },
+      { NULL, NULL },
+      true },
+    { "machines alone", { .profile = "beam" }, { "/scheduler/profile", "beam" }, false },
     { "machines not",
       { .profile = "beam", .has_actions = true, .actions = { given, 1 } },
-      { NULL, NULL } },
+      { NULL, NULL },
+      false },
 };
 
 /* Machines cannot be ordered of nobody. */
@@ -49,7 +56,8 @@ TEST(actions_that_cannot_be_carried_out_are_refused)
         const struct server_options options = { .listen = "127.0.0.1:0",
                                                 .data = "/tmp/berth-refused",
                                                 .store = "memory:",
-                                                .engine = &c->engine };
+                                                .engine = &c->engine,
+                                                .are_actions_of_profile = c->are_of_profile };
         struct server *server = NULL;
         struct err err = { 0 };
         int r = server_open(&options, &server, &err);

@@ -67,6 +67,7 @@ static void read_scheduler(const struct json_at *top, struct server_config *conf
     if (scenario_config_read_with(text, strlen(text), config->files, &config->engine, &found) ==
         0) {
         config->options.engine = scenario_config_get(config->engine);
+        config->options.are_actions_of_profile = !json_object_get(value, "actions");
         config->options.plugins =
             scenario_config_plugins(config->engine, &config->options.n_plugins);
         return;
@@ -81,15 +82,22 @@ static void read_scheduler(const struct json_at *top, struct server_config *conf
 
 static void read_nodes(const struct json_at *top, struct server_options *out)
 {
-    struct json_at at, at_beat;
+    struct json_at at, at_ttl, at_beat;
+    int64_t ttl_ms;
 
     if (!begin_part(top, "nodes", nodes_keys, COUNT_OF(nodes_keys), &at))
         return;
     json_get_duration(&at, "ttl", DAY_MS, &out->node_ttl_ms);
     json_get_duration(&at, "beat", DAY_MS, &out->node_beat_ms);
+    at_ttl = json_at_member(&at, "ttl");
     at_beat = json_at_member(&at, "beat");
-    if (out->node_beat_ms && out->node_ttl_ms && out->node_beat_ms * 2 > out->node_ttl_ms)
+    ttl_ms = out->node_ttl_ms ? out->node_ttl_ms : SERVER_NODE_TTL_MS;
+    if (ttl_ms < SERVER_NODE_TTL_MIN_MS)
+        json_refuse(&at_ttl, PROBLEM_INVALID_FIELD, "it must be at least 1s");
+    if (out->node_beat_ms * 2 > ttl_ms)
         json_refuse(&at_beat, PROBLEM_INVALID_FIELD, "it must be at most half of ttl");
+    if (!out->node_beat_ms)
+        out->node_beat_ms = ttl_ms / 3;
 }
 
 static void read_document(const struct json_at *top, struct server_options *out)

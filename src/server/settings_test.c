@@ -60,6 +60,31 @@ TEST(an_empty_file_says_nothing)
     server_config_free(config);
 }
 
+/* A ttl alone must not leave nodes with the default's beat, which may be slower than it. */
+TEST(a_ttl_brings_its_beat)
+{
+    struct server_config *config;
+    struct err err = { 0 };
+
+    CHECK_OK(read_text("nodes: {ttl: 6s}\n", &config, &err), &err);
+    CHECK_EQ(server_config_options(config)->node_ttl_ms, 6000);
+    CHECK_EQ(server_config_options(config)->node_beat_ms, 2000);
+    server_config_free(config);
+}
+
+TEST(actions_of_a_profile_are_told_from_named_ones)
+{
+    struct server_config *config;
+    struct err err = { 0 };
+
+    CHECK_OK(read_text("scheduler: {profile: berth}\n", &config, &err), &err);
+    CHECK(server_config_options(config)->are_actions_of_profile);
+    server_config_free(config);
+    CHECK_OK(read_text("scheduler: {actions: [allocate]}\n", &config, &err), &err);
+    CHECK(!server_config_options(config)->are_actions_of_profile);
+    server_config_free(config);
+}
+
 static const struct {
     const char *name, *text, *why; /* what the reason names */
 } rows[] = {
@@ -69,6 +94,8 @@ static const struct {
     { "a bad duration", "retain: soon\n", ":1:1: /retain" },
     { "a level that is none", "log: {level: loud}\n", "/log/level" },
     { "a beat that is too slow", "nodes: {ttl: 10s, beat: 6s}\n", "/nodes/beat" },
+    { "a beat that is too slow for the default", "nodes: {beat: 16s}\n", "/nodes/beat" },
+    { "a ttl that no beat keeps", "nodes: {ttl: 20ms}\n", "/nodes/ttl: it must be at least 1s" },
     { "a profile that is none", "scheduler: {profile: magic}\n", "/scheduler/profile" },
     { "a plugin that is none", "scheduler:\n  tiers:\n  - plugins:\n    - name: magic\n",
       ":4:7: /scheduler/tiers/0" },

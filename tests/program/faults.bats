@@ -36,7 +36,7 @@ teardown() {
 
 @test "a time limit holds through kill -9 of server and agent" {
     start_dev
-    job=$("$BERTH" submit -o id --time 4s --retries 0 --image "$(rootdir)" -- sh -c 'while :; do sleep 0.1; done')
+    job=$("$BERTH" submit -o id --time 4s --grace 1s --retries 0 --image "$(rootdir)" -- sh -c 'while :; do sleep 0.1; done')
     until_true 20 job_is "$job" running
     began=$SECONDS
     kill_dev
@@ -145,6 +145,7 @@ teardown() {
         [ "$status" = 201 ]
     done
     [ "$seen" = yes ]
+    [ "$(grep -c 'the ledger cannot be written' "$DATA.log")" -ge 1 ]
     [ "$(curl_api GET /healthz | tail -1)" = 200 ]
     rm "$DATA/filler" "$DATA/filler2"
     until_true 30 "$BERTH" run --quiet --runtime process -- /bin/true

@@ -86,3 +86,25 @@ slots() { [ "$("$BERTH" queue show "$1" -o json | jq -r '.usage.allocated.slot /
     [ "$status" -ne 0 ]
     [[ $output == *"queue small has 1 job that is not over"* ]]
 }
+
+@test "what is not there is not said to be deleted" {
+    local id
+    run "$BERTH" queue delete nothing
+    [ "$status" -eq 3 ]
+    [[ $output == *"no queue"*nothing* ]]
+    run "$BERTH" node forget nothing --yes
+    [ "$status" -eq 3 ]
+    run "$BERTH" token delete zz
+    [ "$status" -eq 3 ]
+    [[ $output == *"no token with the id zz"* ]]
+    # By the beginning of its id, as commits are named.
+    "$BERTH" token create brief --file "$BATS_TEST_TMPDIR/brief"
+    "$BERTH" ps --token-file "$BATS_TEST_TMPDIR/brief"
+    id=$("$BERTH" token list -o json | jq -r '.items[] | select(.name == "brief").id')
+    [ "$("$BERTH" token delete "${id:0:12}")" = "$id  deleted" ]
+    run "$BERTH" ps --token-file "$BATS_TEST_TMPDIR/brief"
+    [ "$status" -eq 6 ]
+    # A word that several tokens begin with deletes none.
+    run "$BERTH" token delete ""
+    [ "$status" -eq 3 ]
+}

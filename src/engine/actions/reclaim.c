@@ -88,16 +88,36 @@ static void visit(struct session *s, struct job *job)
         statement_discard(&stmt);
 }
 
+/* Whether a queue other than this has what could be taken. */
+static bool have_others(const struct session *s, const struct queue *mine)
+{
+    VEC_EACH (each, &s->model->queues) {
+        const struct queue *queue = *each;
+        if (queue != mine && !queue->kept->not_reclaimable && queue->n_sums &&
+            queue->allocated[DIM_PODS] > 0)
+            return true;
+    }
+    return false;
+}
+
 static void run(struct session *s, const struct berth_value *arguments)
 {
+    const struct queue *asked = NULL;
     struct rounds rounds;
     struct queue *queue;
     struct job *job;
+    bool others = true;
 
     (void)arguments;
     rounds_init(&rounds, s);
     JOB_EACH (each, s->model) {
         if (!each->n[BERTH_TASK_PENDING] || !job_is_admitted(s, each))
+            continue;
+        if (!s->setup->is_reference && each->queue != asked) {
+            asked = each->queue;
+            others = have_others(s, asked);
+        }
+        if (!others)
             continue;
         rounds_add_queue(&rounds, each->queue);
         if (take_is_wanted(s, each))
