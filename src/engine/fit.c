@@ -445,6 +445,7 @@ static void count_sheet(const struct sheet *sheet, struct fit_counts *out)
         if (fail == FAIL_NONE)
             out->n_fit++;
         else if (fail < FAIL_DIM)
+            /* cppcheck-suppress arrayIndexOutOfBoundsCond ; below FAIL_DIM it is a wait code */
             out->by_code[fail]++;
         else
             out->by_dim[fail - FAIL_DIM]++;

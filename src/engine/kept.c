@@ -116,6 +116,7 @@ static void count_fail(struct kept *kept, fail_t fail, int by)
     if (fail == FAIL_NONE)
         kept->n_fit += (uint32_t)by;
     else if (fail < FAIL_DIM)
+        /* cppcheck-suppress arrayIndexOutOfBoundsCond ; below FAIL_DIM it is a wait code */
         kept->by_code[fail] += (uint32_t)by;
     else
         kept->by_dim[fail - FAIL_DIM] += (uint32_t)by;

@@ -109,6 +109,7 @@ static bool pass_time(struct rehearsal *r, struct arena *arena, struct berth_sta
     struct berth_delta *deltas = ARENA_NEW0_N(r->own, struct berth_delta, n + 1);
 
     for (size_t i = 0; i < n; i++) {
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference) n is at most the list's */
         const struct task *task = ends.list.at[i].task;
         struct berth_task *ended = ARENA_NEW0(r->own, struct berth_task);
         *ended = (struct berth_task){ .job = task->group->job->id,

@@ -5,10 +5,12 @@
 
 #include "engine/room.h"
 
+/* NOLINTBEGIN(bugprone-macro-parentheses) a name that is declared has none */
 #define HOOKS(use, s, what)                                                                        \
     for (size_t i_ = 0; i_ < (s)->setup->hooked[what].n; i_++)                                     \
         for (struct plugin_use *use = (s)->setup->hooked[what].at[i_], *once_ = use; once_;        \
              once_ = NULL)
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 /* --- What holds for the class during a session */
 

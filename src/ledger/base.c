@@ -20,6 +20,7 @@ static int base_row(enum row_kind kind, void *row, void *arg)
         last->row.attempt->idx == attempt->idx)
         row_free(ROW_ATTEMPT, (void *)last->row.any);
     else
+        /* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker) with no room there is no list */
         last = VEC_ADD(&base->events);
     *last = (struct batch_event){ .type = "", .subject = "", .by = "", .body = "" };
     batch_event_row(last, kind, row);

@@ -60,6 +60,7 @@ static enum wait_code hold_on_machine(struct trial *t, const struct op_order *op
 
     if (!task || task->state != TASK_PENDING || mirror_part(job, room->group, room->index))
         return WAIT_CAPACITY_CHANGED;
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference) no job has no task */
     code = room_for(t, mirror_node(t->mirror, op->key), &job->groups[room->group]);
     if (code)
         return code;

@@ -600,6 +600,7 @@ static void set_signals(sigset_t *waiting)
 
 static void set_title(struct monitor *m, const char *text)
 {
+    /* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker) main has checked that it was given */
     memset(m->title, 0, m->title_room);
     memcpy(m->title, text, strnlen(text, m->title_room - 1));
 }

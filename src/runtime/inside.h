@@ -67,11 +67,11 @@ void launch_add_int(struct str *launch, const char *key, int64_t value);
 /* ---- monitors ---- */
 
 /** Spawns one that waits for its first container. Returns 0; a negative errno. */
-MUST_CHECK int monitors_spawn(struct runtime *runtime, struct monitor *out, struct err *err);
+MUST_CHECK int monitors_spawn(struct runtime *rt, struct monitor *out, struct err *err);
 /** Takes one that has nothing to do. False: there is none. */
-bool monitors_take_idle(struct runtime *runtime, struct monitor *out);
+bool monitors_take_idle(struct runtime *rt, struct monitor *out);
 /** Keeps one that has nothing to do, or ends it where enough are kept. */
-void monitors_give(struct runtime *runtime, const struct monitor *monitor);
+void monitors_give(struct runtime *rt, const struct monitor *monitor);
 /** Ends an idle one, or one that is dead, and waits for that. */
 void monitor_end(const struct monitor *monitor);
 
@@ -83,27 +83,26 @@ int monitor_connect(const char *folder);
 /* ---- groups: MOUNT/berth/NODE/ID in each hierarchy ---- */
 
 /** The path of a container's group; NULL where the hierarchy is not usable. Yours. */
-char *group_path(const struct runtime *runtime, enum controller controller, const char *id);
+char *group_path(const struct runtime *rt, enum controller controller, const char *id);
 /** Makes the parents of all groups, as far as they can be made. */
-void group_make_parents(const struct runtime *runtime);
-void group_remove_parents(const struct runtime *runtime);
+void group_make_parents(const struct runtime *rt);
+void group_remove_parents(const struct runtime *rt);
 /**
  * Makes the container's groups with their limits: for a process all, for an OCI runtime only the one
  * that it is put into itself, for it makes the others.
  */
-MUST_CHECK int group_make(const struct runtime *runtime, const struct container *container,
+MUST_CHECK int group_make(const struct runtime *rt, const struct container *container,
                           struct err *err);
 /** Says in launch which groups to join, and in which there is what to read and to kill. */
-void group_say(const struct runtime *runtime, const struct container *container,
-               struct str *launch);
+void group_say(const struct runtime *rt, const struct container *container, struct str *launch);
 /** Whether a process is in any group of it. */
-bool group_is_alive(const struct runtime *runtime, const char *id);
+bool group_is_alive(const struct runtime *rt, const char *id);
 /**
  * Kills all in them, waits until they are empty, removes them. Nothing there is fine.
  *
  * @kind  whose they are: a process has none but those that group_make made; RUNTIME_KIND_COUNT: unknown
  */
-MUST_CHECK int group_end(const struct runtime *runtime, const char *id, enum runtime_kind kind,
+MUST_CHECK int group_end(const struct runtime *rt, const char *id, enum runtime_kind kind,
                          struct err *err);
 
 /* ---- images and bundles ---- */
@@ -124,12 +123,11 @@ void image_fini(struct image *image);
  *
  * Returns  0; -ECANCELED; another negative errno with detail
  */
-MUST_CHECK int image_get(struct runtime *runtime, const char *reference,
-                         const atomic_bool *is_cancelled, struct image *out, enum detail *detail,
-                         struct err *err);
+MUST_CHECK int image_get(struct runtime *rt, const char *reference, const atomic_bool *is_cancelled,
+                         struct image *out, enum detail *detail, struct err *err);
 
 /** Writes bundle/config.json. */
-MUST_CHECK int config_write(const struct runtime *runtime, const struct container *container,
+MUST_CHECK int config_write(const struct runtime *rt, const struct container *container,
                             const struct image *image, enum detail *detail, struct err *err);
 
 #endif

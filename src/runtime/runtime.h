@@ -137,14 +137,14 @@ struct runtime_config {
 MUST_CHECK int runtime_open(const struct runtime_config *config, struct runtime **out,
                             struct err *err);
 /** Lets go of it; containers run on. NULL is fine. */
-void runtime_close(struct runtime *runtime);
+void runtime_close(struct runtime *rt);
 void runtime_closep(struct runtime **runtime);
 /** Ends the monitors that are kept for the next containers; those that have one stay. */
-void runtime_rest(struct runtime *runtime);
+void runtime_rest(struct runtime *rt);
 /** The machine as it was given; borrowed. */
-const struct machine *runtime_machine(const struct runtime *runtime);
+const struct machine *runtime_machine(const struct runtime *rt);
 /** Removes the node's parent groups where they are empty; for an agent that leaves for good. */
-void runtime_leave(struct runtime *runtime);
+void runtime_leave(struct runtime *rt);
 
 /**
  * Says until when containers may run without a word from the server. Monitors see it at once or at
@@ -153,7 +153,7 @@ void runtime_leave(struct runtime *runtime);
  * @term_at_ms  CLOCK_BOOTTIME in ms: TERM at this time; 0: never
  * @kill_at_ms  likewise KILL
  */
-void runtime_lease(struct runtime *runtime, int64_t term_at_ms, int64_t kill_at_ms);
+void runtime_lease(struct runtime *rt, int64_t term_at_ms, int64_t kill_at_ms);
 
 /* ---- One container: preparing ---- */
 
@@ -226,7 +226,7 @@ struct prepare_hooks {
  * Returns  0; -ECANCELED; another negative errno with the reason
  * Thread   any; blocking
  */
-MUST_CHECK int runtime_prepare(struct runtime *runtime, const struct container *container,
+MUST_CHECK int runtime_prepare(struct runtime *rt, const struct container *container,
                                const struct prepare_hooks *hooks, enum detail *detail,
                                struct err *err);
 
@@ -272,14 +272,14 @@ struct watch; /* a connection to one monitor; owned by one thread */
  *
  * Returns  0; a negative errno: nothing was started
  */
-MUST_CHECK int runtime_start(struct runtime *runtime, const struct container *container,
+MUST_CHECK int runtime_start(struct runtime *rt, const struct container *container,
                              struct watch **out, struct err *err);
 /**
  * Connects to the monitor of a container that an earlier agent started. Its state comes as events.
  *
  * Returns  0; -ECONNREFUSED or -ENOENT: no monitor lives there
  */
-MUST_CHECK int watch_open(struct runtime *runtime, const char *folder, struct watch **out,
+MUST_CHECK int watch_open(struct runtime *rt, const char *folder, struct watch **out,
                           struct err *err);
 /** Lets go; a container that runs goes on; a monitor that has nothing to do is kept. NULL is fine. */
 void watch_free(struct watch *watch);
@@ -323,7 +323,7 @@ struct inspection {
 };
 
 /** Reads what became of an attempt. Returns 0; a negative errno when the folder cannot be read. */
-MUST_CHECK int runtime_inspect(struct runtime *runtime, const char *folder, struct inspection *out,
+MUST_CHECK int runtime_inspect(struct runtime *rt, const char *folder, struct inspection *out,
                                struct err *err);
 
 /**
@@ -335,10 +335,10 @@ MUST_CHECK int runtime_inspect(struct runtime *runtime, const char *folder, stru
  * Returns  0: verified, nothing is left; a negative errno: something is, and the text names it; call again
  * Thread   any; blocking, milliseconds as a rule
  */
-MUST_CHECK int runtime_clean(struct runtime *runtime, const char *folder, struct err *err);
+MUST_CHECK int runtime_clean(struct runtime *rt, const char *folder, struct err *err);
 
 /** Removes the folder itself with all in it, after runtime_clean. */
-MUST_CHECK int runtime_forget(struct runtime *runtime, const char *folder, struct err *err);
+MUST_CHECK int runtime_forget(struct runtime *rt, const char *folder, struct err *err);
 
 /**
  * Ends and removes what carries this node's name but is not known: groups under /berth/NODE.
@@ -346,7 +346,7 @@ MUST_CHECK int runtime_forget(struct runtime *runtime, const char *folder, struc
  * @is_known  whether the caller has a folder for this container id
  * Returns    how many were ended; a negative errno when one could not be
  */
-MUST_CHECK int runtime_sweep(struct runtime *runtime, bool (*is_known)(void *ctx, const char *id),
+MUST_CHECK int runtime_sweep(struct runtime *rt, bool (*is_known)(void *ctx, const char *id),
                              void *ctx, struct err *err);
 
 /* What a container uses now. */
@@ -357,7 +357,7 @@ struct sample {
     int64_t n_processes;
 };
 /** Reads the container's groups. Returns 0; -ENODATA where it has none (any more). */
-MUST_CHECK int runtime_sample(struct runtime *runtime, const char *folder, struct sample *out,
+MUST_CHECK int runtime_sample(struct runtime *rt, const char *folder, struct sample *out,
                               struct err *err);
 
 /* ---- Logs ---- */

