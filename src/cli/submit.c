@@ -342,7 +342,12 @@ static void say_warnings(const json_t *job)
     json_array_foreach(json_object_get(job, "warnings"), i, warning)
     {
         CLEANUP(str_fini) struct str text = { 0 };
+        const char *code = json_string_value(json_object_get(warning, "code"));
 
+        if (code && strcmp(code, "NO_NODE_KNOWN") == 0) {
+            fprintf(stderr, "berth: %s waits for the first node: none has registered yet\n", id);
+            continue;
+        }
         add_reason(warning, &text);
         fprintf(stderr, "berth: %s can never start as the cluster is: %s\n", id, text.data);
     }

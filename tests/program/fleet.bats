@@ -62,6 +62,13 @@ start_proxy() {
     PROXY=http://127.0.0.1:$(cat "$BATS_TEST_TMPDIR/proxy.port")
 }
 
+@test "a job that comes before the first node waits for it" {
+    id=$("$BERTH" submit -o id --runtime process -- /bin/true 2>"$BATS_TEST_TMPDIR/said")
+    grep -q "$id waits for the first node" "$BATS_TEST_TMPDIR/said"
+    start_agent first
+    "$BERTH" wait "$id" --timeout 60s
+}
+
 @test "two agents share the tasks of a job" {
     start_agent one
     start_agent two
