@@ -62,14 +62,9 @@ static struct berth_engine *preempt(size_t n)
 /* Returns nanoseconds of the cycle. */
 static double run(struct berth_engine *engine, size_t n, bool shows)
 {
-    struct berth_cycle_in in = { .revision = 1, .now_ms = 1000000, .skip_digest = !shows };
     struct berth_decisions out = { 0 };
-    struct err err = { 0 };
-    double from = bench_cpu_ns(), ns;
+    double ns = bench_cycle(engine, 1, shows, &out);
 
-    if (berth_engine_cycle(engine, &in, &out, &err) < 0)
-        bench_fail(err.text);
-    ns = bench_cpu_ns() - from;
     if (out.counts.tasks_reserved != n)
         bench_fail("not all tasks were promised room");
     if (shows)

@@ -31,18 +31,13 @@ static struct berth_engine *cluster(size_t n, size_t n_jobs)
 
 static double cycle(struct berth_engine *engine, size_t at)
 {
-    struct berth_cycle_in in = { .revision = at, .now_ms = 1000000, .skip_digest = true };
     struct berth_decisions out = { 0 };
-    struct err err = { 0 };
-    double from;
+    double ns;
 
     bench_node(engine, at % 100, 64000, 256 * GIB);
-    from = bench_cpu_ns();
-    if (berth_engine_cycle(engine, &in, &out, &err) < 0)
-        bench_fail(err.text);
-    from = bench_cpu_ns() - from;
+    ns = bench_cycle(engine, at, false, &out);
     berth_decisions_free(&out);
-    return from;
+    return ns;
 }
 
 static void measure(size_t n_jobs)

@@ -763,7 +763,7 @@ struct berth_cycle_in {
     uint64_t seed;
     uint64_t max_tasks; /* to place; 0: no limit */
     uint64_t max_steps; /* of work; 0: no limit */
-    bool skip_digest;   /* for benchmarks */
+    bool skip_digest;   /* where nobody keeps it: it costs a text of all that wait */
     bool is_cold;       /* for tests: nothing that was kept is believed; the answer is the same */
 };
 

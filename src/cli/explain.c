@@ -420,13 +420,10 @@ static int run_explain(struct cli *cli, const struct args *args)
     CLEANUP(freep) char *path = NULL;
     struct job_name name;
     struct output output;
-    struct err err = { 0 };
-    int r = cli_need_client(cli, args);
+    int r = cli_need_output(cli, args, &output);
 
     if (r != 0)
         return r;
-    if (output_from_args(args, cli->settings.values[SETTING_OUTPUT], &output, &err) < 0)
-        return cli_fail_usage(cli, "%s", err.text);
     r = job_name_find(cli, args, args->rest.at[0], &name);
     if (r != 0)
         return r;

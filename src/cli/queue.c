@@ -306,12 +306,10 @@ static int run_why(struct cli *cli, const struct args *args)
     CLEANUP(str_fini) struct str path = { 0 };
     struct output output;
     struct err err = { 0 };
-    int r = cli_need_client(cli, args);
+    int r = cli_need_output(cli, args, &output);
 
     if (r != 0)
         return r;
-    if (output_from_args(args, cli->settings.values[SETTING_OUTPUT], &output, &err) < 0)
-        return cli_fail_usage(cli, "%s", err.text);
     str_add(&path, "/v1/queues/");
     client_escape(args->rest.at[0], &path);
     str_add(&path, "/why");
