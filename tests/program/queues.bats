@@ -38,6 +38,10 @@ slots() { [ "$("$BERTH" queue show "$1" -o json | jq -r '.usage.allocated.slot /
     heavy=$("$BERTH" submit -o id -q heavy --tasks 8 --cpu 10m --resource slot=1 --runtime process -- sh -c "$work")
     start_agent --offer slot=4
     until_true 30 slots heavy 3
+    run "$BERTH" queue why heavy --resource slot
+    [ "$status" -eq 0 ]
+    [[ $output =~ allocated\ +3 ]]
+    [[ $output =~ holders\ +$heavy\ 3 ]]
     until_true 30 slots light 1
     # The light one came first and wants more: what it gets is its share all the same.
     "$BERTH" queue list -o json | jq -e '[.items[] | select(.name == "light" or .name == "heavy") | .usage.fairShare.slot] == ["3", "1"]'
