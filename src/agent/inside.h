@@ -17,7 +17,7 @@
 #include "base/pool.h"
 #include "base/vec.h"
 
-enum alarm { ALARM_START, ALARM_LIMIT, ALARM_GRACE, ALARM_CLEAN, ALARM_COUNT };
+enum alarm { ALARM_START, ALARM_GRACE, ALARM_CLEAN, ALARM_COUNT };
 
 enum said { SAID_NOTHING, SAID_START, SAID_END };
 

@@ -178,7 +178,7 @@ void order_read(const json_t *spec, const char *id, const char *folder,
     c->user = text_of(out, spec, "user");
     on_disconnect = text_of(out, spec, "onDisconnect");
     c->keep_on_disconnect = text_eq(on_disconnect, "keep");
-    out->limit_ms = number_of(out, spec, "limitMs");
+    c->limit_ms = number_of(out, spec, "limitMs");
     out->grace_ms = c->grace_ms = number_of(out, spec, "graceMs");
     read_resources(out, spec);
     read_network(out, spec);

@@ -185,6 +185,38 @@ TEST(container_is_killed_when_its_grace_is_over)
     rig_each(stop_with_grace);
 }
 
+static void end_by_limit(struct rig *rig, enum runtime_kind kind)
+{
+    struct attempt a;
+    struct inspection inspection = { .state = FOLDER_RUNNING };
+    struct err err = { 0 };
+
+    rig_attempt(rig, &a, kind,
+                COMMAND("sh", "-c", "trap '' TERM; echo ready; while :; do sleep 1000; done"));
+    a.container.limit_ms = 300;
+    a.container.grace_ms = 50;
+    a.container.keep_on_disconnect = true;
+    rig_start(rig, &a);
+    rig_started(&a);
+    /* As when the agent is gone: nobody but the monitor looks at the clock. */
+    watch_free(a.watch);
+    a.watch = NULL;
+    for (int i = 0; inspection.state == FOLDER_RUNNING && i < 1000; i++) {
+        usleep(10000);
+        CHECK_OK(runtime_inspect(rig->runtime, a.folder, &inspection, &err), &err);
+    }
+    CHECK_EQ(inspection.state, FOLDER_ENDED);
+    CHECK(inspection.exit.is_limit_over);
+    CHECK_EQ(inspection.exit.signal, SIGKILL);
+    CHECK(inspection.exit.ended_boot_ms - inspection.exit.started_boot_ms >= 350);
+    rig_clean(rig, &a);
+}
+
+TEST(container_is_ended_at_its_limit_without_an_agent)
+{
+    rig_each(end_by_limit);
+}
+
 static void end_by_term(struct rig *rig, enum runtime_kind kind)
 {
     struct attempt a;

@@ -167,6 +167,20 @@ Y
     [ "$(curl_api GET "/v1/jobs/$id/attempts" | head -n -1 | jq '.items | length')" = 1 ]
 }
 
+@test "a time limit holds while no agent runs, also for what is kept" {
+    restart_server 60s
+    start_agent one
+    id=$("$BERTH" submit -o id --time 2s --grace 1s --retries 0 --on-disconnect keep --runtime process -- \
+        sh -c "echo \$\$ >$BATS_TEST_TMPDIR/pid; while :; do sleep 0.1; done")
+    until_true 20 job_is "$id" running
+    until_true 20 test -s "$BATS_TEST_TMPDIR/pid"
+    kill -KILL "$AGENT_PID"
+    until_true 30 nothing kill -0 "$(cat "$BATS_TEST_TMPDIR/pid")"
+    start_agent one
+    until_true 30 job_is "$id" failed
+    [ "$(curl_api GET "/v1/jobs/$id/attempts" | head -n -1 | jq -r '[.items[].cause] | join(" ")')" = LIMIT_REACHED ]
+}
+
 @test "a machine that started anew has lost its attempts at once" {
     start_agent one
     id=$("$BERTH" submit -o id --runtime process -- sleep 3232)
