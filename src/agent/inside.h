@@ -37,7 +37,7 @@ struct attempt {
 
     /* of the work on a thread of a pool; there is at most one, and it owns these until it is done */
     struct {
-        bool is_stored;
+        int stored; /* 0, or why not; the work is over then */
         int r;
         enum detail detail;
         struct err err;
@@ -107,12 +107,17 @@ struct agent {
     VEC_OF(unsigned) spares;
     unsigned spare_last;
 
+    /* why no new work is taken; room.c */
+    char disabled[256]; /* "": it is */
+    struct timer *room_timer;
+
     /* the link to the server; link.c, mail.c */
     enum link_state link;
     struct identity identity;
     int64_t generation, ttl_ms, beat_ms, asked_ms; /* asked: when the message under way was sent */
     int64_t lease_until_ms;                        /* no start after this; boot */
     bool was_registered, is_told_down;
+    bool is_disabled_said; /* in the last message that tells */
     struct client_ticket *registering, *beating, *having, *working, *acking, *wording, *leaving;
     struct timer *register_timer, *beat_timer, *work_timer, *mail_timer;
     int64_t register_pause_ms, work_pause_ms, mail_pause_ms;
@@ -194,6 +199,8 @@ MUST_CHECK int adopt_all(struct agent *agent, struct err *err);
 void link_register(struct agent *agent);
 /** Tells the server that the agent takes no new work. */
 void link_leave(struct agent *agent);
+/** Tells the server that new work is not taken any more, or is again. */
+void link_say_disabled(struct agent *agent);
 void link_open(struct agent *agent);
 void link_close(struct agent *agent);
 
@@ -210,6 +217,16 @@ void mail_ask_again(struct agent *agent);
 void mail_cut(struct agent *agent);
 /** A pause that doubles. */
 int64_t next_pause(int64_t *pause_ms);
+
+/* ---- room.c ---- */
+
+/** Looks at the data folder for the first time. */
+void room_open(struct agent *agent);
+void room_close(struct agent *agent);
+/** Looks again, and says so if new work is not taken any more, or is again. */
+void room_look(struct agent *agent);
+/** Takes note of a write that failed. False: it was not the disk's fault. */
+bool room_take_failure(struct agent *agent, int error, const char *text);
 
 /* ---- stop.c ---- */
 

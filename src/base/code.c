@@ -68,8 +68,9 @@ const struct code_text wait_codes[WAIT_CODE_COUNT] = {
 
     [WAIT_NODE_NOT_READY] = { "NODE_NOT_READY", "The node is not heard of, or is leaving.",
                               "Look at the agent on that node.", 0 },
-    [WAIT_NODE_CORDONED] = { "NODE_CORDONED", "The node is cordoned or draining.",
-                             "Uncordon it (berth node uncordon).", 0 },
+    [WAIT_NODE_CORDONED] = { "NODE_CORDONED",
+                             "The node is cordoned, draining, or disabled by its agent.",
+                             "berth node show says why; uncordon it, or give its disk room.", 0 },
     [WAIT_SHARD] = { "SHARD", "The node belongs to another scheduler's shard.",
                      "Change the shard's nodes.", 0 },
     [WAIT_NODE_PINNED] = { "NODE_PINNED", "The task names another node.", "Change the job's node.",

@@ -62,8 +62,11 @@ static void column_age(const json_t *item, const struct output *output, struct s
 static void column_reason(const json_t *item, const struct output *output, struct str *out)
 {
     const json_t *cordon = json_object_get(item, "cordon");
+    const json_t *disabled = json_object_get(item, "disabled");
 
     (void)output;
+    if (disabled && !cordon)
+        output_text(disabled, "reason", out);
     output_text(cordon, "reason", out);
     if (json_object_get(cordon, "by")) {
         str_add(out, out->len ? " (" : "(");

@@ -23,10 +23,11 @@ const char *table_state_color(const char *word)
     static const struct {
         const char *word, *color;
     } colors[] = {
-        { "running", "green" },  { "ready", "green" },    { "pending", "yellow" },
-        { "failed", "red" },     { "lost", "red" },       { "unreachable", "red" },
-        { "stopping", "brown" }, { "cordoned", "brown" }, { "cancelled", "darkgray" },
-        { "leaving", "brown" },  { "draining", "brown" }, { "starting", "cyan" },
+        { "running", "green" },      { "ready", "green" },    { "pending", "yellow" },
+        { "failed", "red" },         { "lost", "red" },       { "unreachable", "red" },
+        { "stopping", "brown" },     { "cordoned", "brown" }, { "disabled", "brown" },
+        { "cancelled", "darkgray" }, { "leaving", "brown" },  { "draining", "brown" },
+        { "starting", "cyan" },
     };
 
     for (size_t i = 0; i < COUNT_OF(colors); i++)

@@ -110,7 +110,7 @@ static void check_node_takes(struct check *c, const struct row_attempt *row)
 
     row_set(&key->name, row->node);
     if (store_get(c->fold, ROW_NODE, key, (void **)&node, c->err) == 0) {
-        if (node->state != NODE_READY || node->is_cordoned || node->is_draining)
+        if (node->state != NODE_READY || row_node_is_closed(node))
             check_find(c, "is bound to %s, which takes no work", row->node);
         if (row->generation != node->generation)
             check_find(c, "is bound to another generation of %s", row->node);

@@ -303,7 +303,7 @@ static void do_node_other(struct history *h)
     struct op *op;
 
     if (one_in(h, 3)) {
-        note(h, world_beat(&h->w, a_node(h)));
+        note(h, world_beat_disabled(&h->w, a_node(h), one_in(h, 4) ? "disk full" : ""));
         return;
     }
     op = op_new(one_in(h, 3) ? OP_LEAVE : OP_CORDON, NULL, NULL);

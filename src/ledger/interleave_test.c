@@ -187,6 +187,10 @@ static struct op *named(enum op_kind kind)
     if (kind == OP_CORDON) {
         op->cordon.node = text_copy("n1");
         op->cordon.is_cordoned = true;
+    } else if (kind == OP_BEAT) {
+        op->beat.node = text_copy("n1");
+        op->beat.generation = 1;
+        op->beat.disabled = text_copy("disk full");
     } else if (kind == OP_LEAVE) {
         op->leave.node = text_copy("n1");
         op->leave.generation = 1;
@@ -241,6 +245,7 @@ static void add_held(void)
     add("release", release());
     add("lose n1", lose(1, 1));
     add("cordon n1", named(OP_CORDON));
+    add("n1 has no room", named(OP_BEAT));
     add("n1 leaves", named(OP_LEAVE));
     add("register n1 with it", registration("boot-1", 1));
     add("a second steward", named(OP_LEASE));

@@ -68,7 +68,7 @@ enum wait_code node_refuses(const struct trial *t, const struct mirror_node *nod
 {
     if (!node || (is_on(t, RULE_NODE_READY) && !node_takes_work((enum node_state)node->row->state)))
         return WAIT_NODE_NOT_READY;
-    if (is_on(t, RULE_CORDON) && (node->row->is_cordoned || node->row->is_draining))
+    if (is_on(t, RULE_CORDON) && row_node_is_closed(node->row))
         return WAIT_NODE_CORDONED;
     if (is_on(t, RULE_FACTS) && node->row->facts != facts)
         return WAIT_CAPACITY_CHANGED;

@@ -283,6 +283,7 @@ struct op_register {
     uint64_t revision_seen;
     char *offers, *labels, *taints, *info, *images; /* JSON as in struct row_node */
     char *identity;                                 /* "" or NULL: it says none */
+    char *disabled;                                 /* as in op_beat */
     int64_t ttl_ms;
     struct held_attempt *held;
     size_t n_held;
@@ -294,6 +295,7 @@ struct op_register {
 struct op_beat {
     char *node;
     uint64_t generation;
+    char *disabled; /* why the agent takes no new work; NULL or "": it does */
 };
 
 struct op_leave {

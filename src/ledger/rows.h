@@ -55,6 +55,8 @@ struct row_node {
     char *cordoned_by, *cordon_reason;
     int64_t cordoned_at; /* wall ms */
     int64_t is_draining;
+    char *disabled;      /* why its agent takes no new work; "" it does */
+    int64_t disabled_at; /* wall ms */
     uint64_t generation; /* rises at each registration; fences messages */
     uint64_t facts;      /* rises when something changes that eligibility or room depends on */
     char *boot_id;
@@ -72,6 +74,12 @@ struct row_node {
     int64_t ttl_ms;
     uint64_t rev;
 };
+
+/** Whether it takes no new work, whatever its state. */
+static inline bool row_node_is_closed(const struct row_node *row)
+{
+    return row->is_cordoned || row->is_draining || *row->disabled;
+}
 
 /* Raised by each beat of a node: no event, no revision. */
 struct row_beat {

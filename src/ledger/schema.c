@@ -63,6 +63,8 @@ static const struct column node[] = {
     TEXT_(row_node, cordon_reason, "cordonReason"),
     INT(row_node, cordoned_at, "cordonedAt"),
     BOOL(row_node, is_draining, "draining"),
+    TEXT_(row_node, disabled, "disabled"),
+    INT(row_node, disabled_at, "disabledAt"),
     INT(row_node, generation, "generation"),
     INT(row_node, facts, "facts"),
     TEXT_(row_node, boot_id, "bootId"),

@@ -421,10 +421,16 @@ enum problem_code world_node_state(struct world *world, const char *node, enum n
 
 enum problem_code world_beat(struct world *world, const char *node)
 {
+    return world_beat_disabled(world, node, "");
+}
+
+enum problem_code world_beat_disabled(struct world *world, const char *node, const char *why)
+{
     struct op *op = op_new(OP_BEAT, NULL, NULL);
 
     op->beat.node = text_copy(node);
     op->beat.generation = generation(world, node);
+    op->beat.disabled = text_copy(why);
     return world_run(world, op);
 }
 

@@ -10,6 +10,7 @@ enum {
     MESSAGE_MAX_BYTES = 1 << 20,
     OFFERS_MAX = 1000,
     IMAGES_MAX = 2000,
+    DISABLED_MAX_BYTES = 512,
     TEXT_MAX_BYTES = 64 << 10, /* of a report's message, timings, peaks */
 };
 
@@ -199,6 +200,18 @@ static int read_held(struct talk *talk, struct op_register *out)
     return 0;
 }
 
+char *read_disabled(const struct json_at *top)
+{
+    const char *why = "";
+
+    json_get_text(top, "disabled", &why);
+    if (strlen(why) > DISABLED_MAX_BYTES) {
+        struct json_at at = json_at_member(top, "disabled");
+        json_refuse(&at, PROBLEM_INVALID_FIELD, "is longer than 512 bytes");
+    }
+    return text_copy(why);
+}
+
 int read_register(struct talk *talk, struct op_register *out)
 {
     const struct json_at *top = &talk->message.top;
@@ -214,6 +227,7 @@ int read_register(struct talk *talk, struct op_register *out)
     out->address = text_copy(http_peer(talk->request));
     out->incarnation = text_copy(incarnation);
     out->identity = text_copy(identity);
+    out->disabled = read_disabled(top);
     out->revision_seen = (uint64_t)seen;
     out->ttl_ms = talk->nodes->options.ttl_ms;
     out->offers = keep(top, "offers", false, check_offers);

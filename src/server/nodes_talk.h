@@ -55,6 +55,8 @@ void message_fini(struct message *message);
 /** The names of the message's list `attempts`; yours to free (the names are the message's). */
 MUST_CHECK int message_attempts(struct message *message, const char ***out, size_t *n);
 
+/** The member `disabled`: why the agent takes no new work; "" it does. Yours to free. */
+char *read_disabled(const struct json_at *top);
 /** Fills in what an agent registers with. */
 MUST_CHECK int read_register(struct talk *talk, struct op_register *out);
 /** Fills in a report but for node, generation and attempt; *name is borrowed. */

@@ -227,7 +227,7 @@ static void show_event_change(json_t *object, const struct call *call,
     else if (change->kind == BERTH_CHANGE_NODE_RETURNS)
         str_addf(&text, "%s is ready again", change->node);
     else if (change->kind == BERTH_CHANGE_UNCORDON)
-        str_addf(&text, "%s is uncordoned", change->node);
+        str_addf(&text, "%s takes work again", change->node);
     else
         str_add(&text, "its time comes");
     show_text(object, "what", str_text(&text));
