@@ -185,6 +185,29 @@ TEST(container_is_killed_when_its_grace_is_over)
     rig_each(stop_with_grace);
 }
 
+static void list_descriptors(struct rig *rig, enum runtime_kind kind)
+{
+    struct attempt a;
+    CLEANUP(freep) char *out = NULL;
+
+    rig_attempt(rig, &a, kind, COMMAND("sh", "-c", "cd /proc/$$/fd && echo [0-8]"));
+    rig_start(rig, &a);
+    rig_started(&a);
+    rig_ended(&a);
+    out = rig_output(&a, OUT, NULL);
+    CHECK_TEXT(out, "0 1 2 3\n"); /* 3: the folder that is being listed */
+    rig_clean(rig, &a);
+}
+
+TEST(container_inherits_no_descriptor)
+{
+    int left_open = fcntl(STDERR_FILENO, F_DUPFD, 3);
+
+    CHECK(left_open >= 3 && left_open < 9);
+    rig_each(list_descriptors);
+    close(left_open);
+}
+
 static void end_by_limit(struct rig *rig, enum runtime_kind kind)
 {
     struct attempt a;

@@ -28,6 +28,9 @@ static void set_actions(posix_spawn_file_actions_t *actions, int sock)
     posix_spawn_file_actions_addopen(actions, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_addopen(actions, 1, "/dev/null", O_WRONLY, 0);
     posix_spawn_file_actions_adddup2(actions, 1, 2);
+    /* What whoever started the agent left open is no container's. */
+    for (int fd = 3; fd < PARENT_FD; fd++)
+        posix_spawn_file_actions_addclose(actions, fd);
     posix_spawn_file_actions_addclosefrom_np(actions, PARENT_FD + 1);
 }
 
