@@ -108,6 +108,25 @@ void monitors_give(struct runtime *rt, const struct monitor *monitor)
         monitor_end(monitor);
 }
 
+void monitors_leave(struct runtime *rt, pid_t monitor)
+{
+    pthread_mutex_lock(&rt->idle_lock);
+    VEC_PUSH(&rt->left, monitor);
+    pthread_mutex_unlock(&rt->idle_lock);
+}
+
+void monitors_reap(struct runtime *rt)
+{
+    size_t kept = 0;
+
+    pthread_mutex_lock(&rt->idle_lock);
+    VEC_EACH (pid, &rt->left)
+        if (waitpid(*pid, NULL, WNOHANG) == 0)
+            rt->left.at[kept++] = *pid;
+    rt->left.n = kept;
+    pthread_mutex_unlock(&rt->idle_lock);
+}
+
 void monitor_end(const struct monitor *monitor)
 {
     close(monitor->fd);
