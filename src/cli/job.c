@@ -208,6 +208,20 @@ bool job_state_is_over(const char *state)
     return i >= 0 && job_is_over((enum job_state)i);
 }
 
+/* "  held by j-7", "  behind j-7": a job's id alone would not say what it has to do with this one. */
+static void add_blocker(const json_t *reason, struct str *out)
+{
+    const char *blocker = json_string_value(json_object_get(reason, "blocker"));
+    bool is_job = blocker && text_begins(blocker, "j-");
+
+    if (blocker)
+        str_addf(out, "  %s%s",
+                 !is_job                               ? ""
+                 : json_object_get(reason, "resource") ? "held by "
+                                                       : "behind ",
+                 blocker);
+}
+
 void job_add_reason(const json_t *job, struct str *out)
 {
     const json_t *reasons = json_object_get(job, "reasons");
@@ -220,7 +234,7 @@ void job_add_reason(const json_t *job, struct str *out)
     add_member(reason, "asked", " asked ", out);
     add_member(reason, "free", ", free ", out);
     add_member(reason, "limit", " of ", out);
-    add_member(reason, "blocker", "  ", out);
+    add_blocker(reason, out);
     if (json_array_size(reasons) > 1)
         str_addf(out, "  (and %zu more)", json_array_size(reasons) - 1);
 }
