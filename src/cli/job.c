@@ -33,18 +33,23 @@ static void column_waiting(const json_t *item, const struct output *output, stru
     const char *state = json_string_value(json_object_get(item, "state"));
 
     if (text_eq(state, job_state_words[JOB_PENDING]))
-        output_age(item, "submittedAt", output, out);
+        output_age(item, json_object_get(item, "pendingSince") ? "pendingSince" : "submittedAt",
+                   output, out);
 }
 
+/* Of what was started several times, since the last one. */
 static void column_running(const json_t *item, const struct output *output, struct str *out)
 {
-    int64_t ms = item_span_ms(item, "startedAt", "endedAt");
+    const char *since = json_object_get(item, "runningSince") ? "runningSince" : "startedAt";
     const char *state = json_string_value(json_object_get(item, "state"));
+    int64_t ms = item_span_ms(item, since, "endedAt");
 
+    if (text_eq(state, job_state_words[JOB_PENDING]))
+        return;
     if (ms >= 0 && !output->is_absolute)
         age_format(ms, out);
-    else if (!text_eq(state, job_state_words[JOB_PENDING]))
-        output_age(item, "startedAt", output, out);
+    else
+        output_age(item, since, output, out);
 }
 
 static void column_memory(const json_t *item, const struct output *output, struct str *out)
