@@ -56,7 +56,7 @@ static void column_other(const json_t *item, const struct output *output, struct
 
 static void column_age(const json_t *item, const struct output *output, struct str *out)
 {
-    output_age(item, "registeredAt", output, out);
+    output_age(item, "firstRegisteredAt", output, out);
 }
 
 static void column_reason(const json_t *item, const struct output *output, struct str *out)

@@ -118,6 +118,8 @@ static int put_amount(const char *flag, const char *word, json_t *amounts, struc
     resource = mem_copy(word, (size_t)(equals - word));
     if (quantity_parse(equals + 1, quantity_unit_of(resource), &amount, err) < 0)
         return err_wrap(err, "--%s %s", flag, word);
+    if (json_object_get(amounts, resource))
+        return err_set(err, -EINVAL, "--%s: %s is there twice", flag, resource);
     json_object_set_new(amounts, resource, json_string(equals + 1));
     return 0;
 }

@@ -69,8 +69,12 @@ static void put_job(struct trial *t, struct mirror_job *job, struct row_job *row
     bool is_new_state = row->state != job->row->state;
 
     mirror_count(job, row);
-    if (is_new_state && row->state == JOB_RUNNING && !row->started_at)
-        row->started_at = t->now;
+    if (is_new_state && row->state == JOB_PENDING)
+        row->pending_at = t->now;
+    if (is_new_state && row->state == JOB_RUNNING) {
+        row->running_at = t->now;
+        row->started_at = row->started_at ? row->started_at : t->now;
+    }
     if (is_new_state && job_is_over((enum job_state)row->state))
         row->ended_at = t->now;
     changes_put(t->changes, ROW_JOB, row, is_new_state ? types[row->state] : "job.changed");

@@ -274,6 +274,36 @@ TEST(a_job_starts_once_and_ends_once)
     close_world(&w);
 }
 
+static void check_since(struct world *w, uint64_t id, int64_t pending_at, int64_t running_at)
+{
+    struct row_job *job = world_job(w, id);
+
+    CHECK_EQ(job->pending_at, pending_at);
+    CHECK_EQ(job->running_at, running_at);
+    row_free(ROW_JOB, job);
+}
+
+TEST(a_job_says_since_when_it_waits_and_runs)
+{
+    struct world w = { 0 };
+    uint64_t job;
+
+    open_world(&w);
+    job = world_submit(&w, "{\"retries\":{\"max\":1,\"backoff\":\"0s\"}}");
+    check_since(&w, job, 0, 0);
+    w.now = 1000100;
+    run_task(&w, job, 0, 1, -1);
+    check_since(&w, job, 0, 1000100);
+    w.now = 1000200;
+    CHECK_EQ(world_ended(&w, job, 0, 1, "n1", 1), PROBLEM_NONE); /* it is pending again */
+    check_since(&w, job, 1000200, 1000100);
+    w.now = 1000300;
+    run_task(&w, job, 0, 2, 0);
+    check_since(&w, job, 1000200, 1000300);
+    check_times(&w, job, 1000100, 1000300);
+    close_world(&w);
+}
+
 TEST(a_pending_job_is_cancelled_at_once)
 {
     struct world w = { 0 };

@@ -125,6 +125,8 @@ static void fill_node(struct trial *t, const struct op_register *op, struct row_
     row_set(&row->info, or_else(op->info, "{}"));
     set_disabled(t, row, op->disabled);
     row_set(&row->address, op->address);
+    if (!row->first_at) /* a row of an earlier version knows its last registration only */
+        row->first_at = row->registered_at ? row->registered_at : t->now;
     row->registered_at = row->heard_at = t->now;
     row->ttl_ms = op->ttl_ms;
 }

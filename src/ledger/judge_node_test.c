@@ -71,11 +71,15 @@ TEST(each_registration_is_another_generation)
     open_world(&w);
     first = world_node(&w, "n1");
     CHECK_EQ(first->generation, 1);
+    CHECK_EQ(first->first_at, w.now);
     CHECK_EQ(first->facts, 1);
     CHECK_EQ(first->state, NODE_READY);
+    w.now += 1000;
     CHECK_EQ(world_register(&w, "n1", offers), PROBLEM_NONE);
     second = world_node(&w, "n1");
     CHECK_EQ(second->generation, 2);
+    CHECK_EQ(second->first_at, first->first_at); /* it is as old as it was */
+    CHECK_EQ(second->registered_at, w.now);
     CHECK_EQ(second->facts, 1); /* nothing that placements depend on is new */
     CHECK_EQ(second->seq, first->seq);
     CHECK_EQ(world_register(&w, "n1", "{\"cpu\":8000}"), PROBLEM_NONE);

@@ -78,6 +78,7 @@ static const struct column node[] = {
     JSON(row_node, info, "info"),
     TEXT_(row_node, address, "address"),
     INT(row_node, registered_at, "registeredAt"),
+    INT(row_node, first_at, "firstAt"),
     INT(row_node, heard_at, "heardAt"),
     INT(row_node, ttl_ms, "ttlMs"),
     INT(row_node, rev, "rev"),
@@ -118,6 +119,8 @@ static const struct column job[] = {
     INT(row_job, submitted_at, "submittedAt"),
     INT(row_job, started_at, "startedAt"),
     INT(row_job, ended_at, "endedAt"),
+    INT(row_job, pending_at, "pendingAt"),
+    INT(row_job, running_at, "runningAt"),
     INT(row_job, degraded_at, "degradedAt"),
     INT(row_job, rev, "rev"),
 };

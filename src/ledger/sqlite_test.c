@@ -77,8 +77,10 @@ TEST(a_newer_schema_is_refused_with_both_numbers)
 static const char to_first_schema[] =
     "DROP TABLE reservation; DROP TABLE reservation_part; DROP TABLE machine_order;"
     "ALTER TABLE attempt DROP COLUMN evictedFor; ALTER TABLE job DROP COLUMN degradedAt;"
-    " ALTER TABLE node DROP COLUMN identity;"
     "ALTER TABLE node DROP COLUMN disabled; ALTER TABLE node DROP COLUMN disabledAt;"
+    "ALTER TABLE job DROP COLUMN pendingAt; ALTER TABLE job DROP COLUMN runningAt;"
+    "ALTER TABLE node DROP COLUMN identity; ALTER TABLE node DROP COLUMN firstAt;"
+    "UPDATE event SET body = json_remove(body, '$.pendingAt', '$.runningAt', '$.firstAt');"
     "ALTER TABLE node DROP COLUMN setLabels; PRAGMA user_version = 1";
 
 TEST(an_older_schema_is_brought_forward_with_all_that_is_in_it)

@@ -201,7 +201,11 @@ static json_t *show_all(const struct row_job *row, const struct job_spec *spec,
         json_decref(labels);
     show_end(object, row);
     show_time(object, "submittedAt", row->submitted_at);
+    if (row->state == JOB_PENDING)
+        show_time(object, "pendingSince", row->pending_at);
     show_time(object, "startedAt", row->started_at);
+    if (row->running_at != row->started_at)
+        show_time(object, "runningSince", row->running_at);
     show_time(object, "endedAt", row->ended_at);
     show_number(object, "revision", (int64_t)row->rev);
     return object;

@@ -88,6 +88,7 @@ json_t *show_node(const struct row_node *row)
     show_text(object, "bootId", row->boot_id);
     show_text(object, "identity", row->identity);
     show_duration(object, "ttl", row->ttl_ms);
+    show_time(object, "firstRegisteredAt", row->first_at ? row->first_at : row->registered_at);
     show_time(object, "registeredAt", row->registered_at);
     show_time(object, "heardAt", row->heard_at);
     show_number(object, "revision", (int64_t)row->rev);
