@@ -239,6 +239,16 @@ static void report_ended(struct trial *t, const struct op_report *op)
     attempt_end(t, attempt, &how);
 }
 
+/* What an agent can know of. Whom it ended for another's sake only the ledger says: where that wants no
+ * end, it ended the attempt by itself. */
+static enum cause said_by_agent(enum cause cause)
+{
+    bool is_the_ledgers = cause == CAUSE_CANCELLED || cause == CAUSE_EVICTED ||
+                          cause == CAUSE_DRAINED || cause == CAUSE_DISOWNED;
+
+    return is_the_ledgers ? CAUSE_SHUTDOWN : cause;
+}
+
 static bool is_json_or_none(const char *text, char opens)
 {
     return !text || !*text || json_is_well(text, opens);
@@ -255,6 +265,7 @@ void judge_report(struct trial *t, struct op_report *op)
                     "a report needs a cause, a list of timings and an object of peaks");
         return;
     }
+    op->cause = said_by_agent(op->cause);
     if (op->is_ended)
         report_ended(t, op);
     else
