@@ -347,6 +347,9 @@ static void do_queue(struct history *h)
         op->queue_put.name = text_copy("research");
         op->queue_put.is_create = one_in(h, 2);
         op->queue_put.state = one_in(h, 3) ? QUEUE_CLOSED : QUEUE_OPEN;
+        op->queue_put.parent = text_copy(one_in(h, 2) ? "default" : "root");
+        if (one_in(h, 2))
+            op->queue_put.spec = text_format("{\"cap\":{\"cpu\":%d}}", (int)below(h, 4) * 1000);
     }
     note(h, world_run(&h->w, op));
 }

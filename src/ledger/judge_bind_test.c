@@ -3,6 +3,8 @@
 #include "ledger/check.h"
 #include "ledger/world.h"
 
+#define ONE "{\"resources\":{\"cpu\":1}}"
+
 static const char offers[] = "{\"cpu\":4000,\"memory\":1073741824,\"pods\":3000,\"fpga\":1000}";
 
 static void do_stop(struct world *w, uint64_t job)
@@ -74,6 +76,51 @@ static void do_shrink(struct world *w, uint64_t job)
              PROBLEM_NONE);
 }
 
+static void set_cap(struct world *w, const char *queue, const char *spec)
+{
+    struct op *op = op_new(OP_QUEUE_PUT, NULL, NULL);
+
+    op->queue_put.name = text_copy(queue);
+    op->queue_put.spec = text_copy(spec);
+    CHECK_EQ(world_run(w, op), PROBLEM_NONE);
+}
+
+static void do_cap(struct world *w, uint64_t job)
+{
+    (void)job;
+    fill_node(w, ONE, 1);
+    set_cap(w, "default", "{\"cap\":{\"cpu\":1500}}");
+}
+
+static void do_cap_above(struct world *w, uint64_t job)
+{
+    (void)job;
+    fill_node(w, ONE, 1);
+    set_cap(w, "root", "{\"cap\":{\"cpu\":1500}}");
+}
+
+static void do_cap_enough(struct world *w, uint64_t job)
+{
+    (void)job;
+    fill_node(w, ONE, 1);
+    set_cap(w, "default", "{\"cap\":{\"cpu\":2000}}");
+}
+
+/* Of what the task does not ask for, there is none left. */
+static void do_cap_other(struct world *w, uint64_t job)
+{
+    (void)job;
+    fill_node(w, "{\"resources\":{\"memory\":\"1Mi\"}}", 1);
+    set_cap(w, "default", "{\"cap\":{\"memory\":1}}");
+}
+
+static void do_cap_tasks(struct world *w, uint64_t job)
+{
+    (void)job;
+    fill_node(w, ONE, 1);
+    set_cap(w, "root", "{\"cap\":{\"pods\":1000}}");
+}
+
 static void spoil_facts(struct op_bind *op)
 {
     op->parts[0].facts++;
@@ -121,8 +168,6 @@ static void spoil_parts(struct op_bind *op)
         mem_free(op->parts[i].node);
     op->n_parts = 0;
 }
-
-#define ONE "{\"resources\":{\"cpu\":1}}"
 
 static const struct {
     const char *name, *spec;
@@ -176,6 +221,13 @@ static const struct {
       NULL, NULL, PROBLEM_CHANGED_SINCE, WAIT_INSUFFICIENT_STORAGE },
     { "the node shrank below its use", ONE, do_shrink, NULL, NULL, PROBLEM_CHANGED_SINCE,
       WAIT_INSUFFICIENT_COUNTER },
+    { "the queue is at its cap", ONE, NULL, do_cap, NULL, PROBLEM_CHANGED_SINCE, WAIT_OVER_CAP },
+    { "a queue above it is", ONE, NULL, do_cap_above, NULL, PROBLEM_CHANGED_SINCE, WAIT_OVER_CAP },
+    { "the queue comes to its cap", ONE, NULL, do_cap_enough, NULL, PROBLEM_NONE, WAIT_NONE },
+    { "the queue is at its cap of what is not asked for", ONE, NULL, do_cap_other, NULL,
+      PROBLEM_NONE, WAIT_NONE },
+    { "as many tasks as the queue may have", ONE, NULL, do_cap_tasks, NULL, PROBLEM_CHANGED_SINCE,
+      WAIT_OVER_CAP },
     { "an old steward", ONE, NULL, NULL, spoil_fence, PROBLEM_CONFLICT, WAIT_NONE },
     { "no parts", ONE, NULL, NULL, spoil_parts, PROBLEM_BAD_REQUEST, WAIT_NONE },
 };
