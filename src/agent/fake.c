@@ -475,7 +475,7 @@ static void run_agent(const struct fake *fake, const char *kill_at)
         .default_runtime = fake->default_runtime,
         .start_timeout_ms = fake->start_timeout_ms,
         .takes_signals = true,
-        .stop_budget_ms = 4000,
+        .stop_budget_ms = fake->stop_budget_ms ? fake->stop_budget_ms : 4000,
     };
     struct agent *agent = NULL;
     struct err err = { 0 };

@@ -66,7 +66,7 @@ struct fake {
     int exit_status; /* of the last one: as waitpid gives it */
     struct fdwatch *agent_watch;
     bool agent_is_over;
-    int64_t start_timeout_ms;
+    int64_t start_timeout_ms, stop_budget_ms; /* 0: the agent's own; 4 s */
     const char *default_runtime;
 
     bool (*until)(struct fake *fake);

@@ -15,6 +15,8 @@ static const char *const deed_words[] = {
 /* What the words of a script stand for. */
 static const struct exit_record exit_ok = { .has_started = true };
 static const struct exit_record exit_3 = { .has_started = true, .code = 3 };
+static const struct exit_record exit_143 = { .has_started = true, .code = 143 };
+static const struct exit_record exit_kill = { .has_started = true, .signal = 9 };
 static const struct exit_record exit_oom = { .has_started = true, .signal = 9, .is_oom = true };
 static const struct exit_record exit_term = { .has_started = true, .signal = 15 };
 static const struct exit_record exit_lease = { .has_started = true,
@@ -37,6 +39,8 @@ static const struct {
     { "no-image", { LIFE_PREPARE_FAILED, .detail = DETAIL_IMAGE_ABSENT, .text = "no image" } },
     { "exit-0", { LIFE_EXITED, .exit = &exit_ok } },
     { "exit-3", { LIFE_EXITED, .exit = &exit_3 } },
+    { "exit-143", { LIFE_EXITED, .exit = &exit_143 } },
+    { "exit-kill", { LIFE_EXITED, .exit = &exit_kill } },
     { "exit-oom", { LIFE_EXITED, .exit = &exit_oom } },
     { "exit-term", { LIFE_EXITED, .exit = &exit_term } },
     { "exit-lease", { LIFE_EXITED, .exit = &exit_lease } },
@@ -161,6 +165,18 @@ static const struct {
     { "cancelled, then the limit: the stronger stands", LIFE_DELIVERED,
       BY_THE_BOOK " cancel exit-limit cleaned taken",
       STARTED " disarm+note+term+arm-grace" END_DEEDS, CAUSE_CANCELLED, DETAIL_NONE, 0, 15, false },
+
+    { "cancelled, and out of memory meanwhile", LIFE_DELIVERED,
+      BY_THE_BOOK " cancel exit-oom cleaned taken", STARTED " disarm+note+term+arm-grace" END_DEEDS,
+      CAUSE_CANCELLED, DETAIL_NONE, 0, 9, false },
+    { "cancelled, and over with code 0 meanwhile", LIFE_DELIVERED,
+      BY_THE_BOOK " cancel exit-0 cleaned taken", STARTED " disarm+note+term+arm-grace" END_DEEDS,
+      CAUSE_CANCELLED, DETAIL_NONE, 0, 0, false },
+    { "killed, and not for memory", LIFE_DELIVERED, BY_THE_BOOK " exit-kill cleaned taken",
+      STARTED END_DEEDS, CAUSE_COMPLETED, DETAIL_NONE, 0, 9, false },
+    { "TERM of its own: the code is kept as it is", LIFE_DELIVERED,
+      BY_THE_BOOK " exit-143 cleaned taken", STARTED END_DEEDS, CAUSE_COMPLETED, DETAIL_NONE, 143,
+      0, false },
     { "out of memory", LIFE_DELIVERED, BY_THE_BOOK " exit-oom cleaned taken", STARTED END_DEEDS,
       CAUSE_OUT_OF_MEMORY, DETAIL_NONE, 0, 9, false },
     { "the lease was over", LIFE_DELIVERED, BY_THE_BOOK " exit-lease cleaned taken",

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -121,6 +122,41 @@ TEST(shutdown_ends_what_runs_and_leaves)
     CHECK_EQ(attempt->state, ATTEMPT_ENDED);
     CHECK_EQ(attempt->cause, CAUSE_SHUTDOWN);
     CHECK_EQ(fake.n_leaves, 1);
+}
+
+static bool has_left(struct fake *f)
+{
+    return f->n_leaves > 0;
+}
+
+/* With a budget of an hour nothing but its own end can end it before the test is given up. */
+TEST(what_ends_by_itself_while_the_agent_drains_gets_no_signal)
+{
+    CLEANUP(freep) char *pipe = NULL, *spec = NULL;
+    struct fake_attempt *attempt;
+    int status, fd;
+
+    begin();
+    fake.stop_budget_ms = 3600000;
+    pipe = text_format("%s/pipe", fake.dir);
+    CHECK_EQ(mkfifo(pipe, 0666), 0);
+    spec = text_format(SHELL("trap 'exit 9' TERM; read go < %s; exit 3"), pipe);
+    fake_spawn(&fake, NULL);
+    fake_wait(&fake, fake_has_stream, "the stream of work");
+    attempt = fake_add(&fake, "j-1/task.0#1", spec);
+    fake_wait(&fake, fake_all_run, "it to run");
+    CHECK_EQ(kill(fake.agent, SIGTERM), 0);
+    fake_wait(&fake, has_left, "the agent to take its leave");
+    fd = open(pipe, O_WRONLY | O_CLOEXEC); /* whoever reads it is there, or will be */
+    CHECK_EQ(write(fd, "go\n", 3), 3);
+    close(fd);
+    fake_wait(&fake, fake_agent_is_over, "the agent's end");
+    status = fake.exit_status;
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    CHECK_EQ(attempt->state, ATTEMPT_ENDED);
+    CHECK_EQ(attempt->cause, CAUSE_COMPLETED);
+    CHECK_EQ(attempt->code, 3);
+    fake_end(&fake);
 }
 
 static bool has_two_registrations(struct fake *f)

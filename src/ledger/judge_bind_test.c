@@ -62,6 +62,33 @@ static void do_fill_cpu(struct world *w, uint64_t job)
     fill_node(w, "{\"resources\":{\"cpu\":\"3500m\"}}", 1);
 }
 
+/* Fills the node with what runs and is told to stop; whether that has ended. */
+static void fill_and_stop(struct world *w, bool has_ended)
+{
+    uint64_t job = world_submit(w, "{\"resources\":{\"cpu\":\"3500m\"}}");
+
+    CHECK_EQ(world_bind(w, job, 0, "n1"), PROBLEM_NONE);
+    CHECK_EQ(world_ack(w, job, 0, 1, "n1"), PROBLEM_NONE);
+    CHECK_EQ(world_running(w, job, 0, 1, "n1"), PROBLEM_NONE);
+    CHECK_EQ(world_stop(w, job), PROBLEM_NONE);
+    if (has_ended)
+        CHECK_EQ(world_ended(w, job, 0, 1, "n1", 143), PROBLEM_NONE);
+    /* Behind the job's row, which is written when the batch is settled. */
+    CHECK_EQ(world_beat(w, "n1"), PROBLEM_NONE);
+}
+
+static void do_stop_another(struct world *w, uint64_t job)
+{
+    (void)job;
+    fill_and_stop(w, false);
+}
+
+static void do_end_another(struct world *w, uint64_t job)
+{
+    (void)job;
+    fill_and_stop(w, true);
+}
+
 static void do_fill_pods(struct world *w, uint64_t job)
 {
     (void)job;
@@ -203,6 +230,9 @@ static const struct {
       WAIT_CAPACITY_CHANGED },
     { "the cpu is used", ONE, NULL, do_fill_cpu, NULL, PROBLEM_CHANGED_SINCE,
       WAIT_INSUFFICIENT_CPU },
+    { "what is told to stop holds its room until it has ended", ONE, NULL, do_stop_another, NULL,
+      PROBLEM_CHANGED_SINCE, WAIT_INSUFFICIENT_CPU },
+    { "what was told to stop has ended", ONE, NULL, do_end_another, NULL, PROBLEM_NONE, WAIT_NONE },
     { "the slots are used", ONE, NULL, do_fill_pods, NULL, PROBLEM_CHANGED_SINCE,
       WAIT_INSUFFICIENT_SLOTS },
     { "more memory than there is", "{\"resources\":{\"memory\":\"2Gi\"}}", NULL, NULL, NULL,

@@ -110,6 +110,29 @@ TEST(a_key_gives_the_first_answer_again)
     close_world(&w);
 }
 
+/* It names what was asked for, not what has become of it: a repeat starts nothing anew. */
+TEST(a_key_of_a_job_that_stops_or_is_over_gives_that_job)
+{
+    struct world w = { 0 };
+    uint64_t first, again, revision;
+    bool is_replay;
+
+    open_world(&w);
+    CHECK_EQ(submit_key(&w, "lab", "k1", "d1", &first, &is_replay), PROBLEM_NONE);
+    CHECK_EQ(world_bind(&w, first, 0, "n1"), PROBLEM_NONE);
+    CHECK_EQ(world_ack(&w, first, 0, 1, "n1"), PROBLEM_NONE);
+    CHECK_EQ(world_stop(&w, first), PROBLEM_NONE);
+    CHECK_EQ(world_job_state(&w, first), JOB_STOPPING);
+    revision = w.revision;
+    CHECK_EQ(submit_key(&w, "lab", "k1", "d1", &again, &is_replay), PROBLEM_NONE);
+    CHECK(is_replay && again == first && w.revision == revision);
+    CHECK_EQ(world_ended(&w, first, 0, 1, "n1", 0), PROBLEM_NONE);
+    CHECK_EQ(world_job_state(&w, first), JOB_CANCELLED);
+    CHECK_EQ(submit_key(&w, "lab", "k1", "d1", &again, &is_replay), PROBLEM_NONE);
+    CHECK(is_replay && again == first);
+    close_world(&w);
+}
+
 TEST(a_key_without_a_digest_is_held_against_the_spec)
 {
     struct world w = { 0 };
