@@ -213,8 +213,7 @@ bool job_state_is_over(const char *state)
     return i >= 0 && job_is_over((enum job_state)i);
 }
 
-/* "  held by j-7", "  behind j-7": a job's id alone would not say what it has to do with this one. */
-static void add_blocker(const json_t *reason, struct str *out)
+void job_add_blocker(const json_t *reason, struct str *out)
 {
     const char *blocker = json_string_value(json_object_get(reason, "blocker"));
     bool is_job = blocker && text_begins(blocker, "j-");
@@ -239,7 +238,7 @@ void job_add_reason(const json_t *job, struct str *out)
     add_member(reason, "asked", " asked ", out);
     add_member(reason, "free", ", free ", out);
     add_member(reason, "limit", " of ", out);
-    add_blocker(reason, out);
+    job_add_blocker(reason, out);
     if (json_array_size(reasons) > 1)
         str_addf(out, "  (and %zu more)", json_array_size(reasons) - 1);
 }

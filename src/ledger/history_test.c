@@ -281,6 +281,10 @@ static void do_stop(struct history *h)
                                          CAUSE_LIMIT_REACHED };
     struct row_attempt *row;
 
+    if (one_in(h, 4)) {
+        note(h, world_requeue(&h->w, a_job(h), one_in(h, 3)));
+        return;
+    }
     if (one_in(h, 3)) {
         note(h, world_stop(&h->w, a_job(h)));
         return;
@@ -326,6 +330,7 @@ static void do_job_other(struct history *h)
         op->patch.job = job;
         op->patch.has_held = true;
         op->patch.is_held = one_in(h, 4);
+        op->patch.resumes = !one_in(h, 3);
     } else {
         op->fail.job = job;
         op->fail.version = 1 + below(h, 3);

@@ -341,6 +341,63 @@ TEST(a_pending_job_is_cancelled_at_once)
     close_world(&w);
 }
 
+TEST(a_requeued_job_waits_again_and_spends_no_try)
+{
+    struct world w = { 0 };
+    struct row_attempt *attempt;
+    uint64_t job;
+
+    open_world(&w);
+    job = world_submit(&w, "{\"replicas\":3,\"minAvailable\":1}");
+    CHECK_EQ(world_requeue(&w, job, false), PROBLEM_NONE); /* nothing of it runs */
+    CHECK_TEXT(counts(&w, job), "pending: 3 pending 0 live (0 run) 0 well 0 failed 0 cancelled");
+    run_task(&w, job, 0, 1, 0);
+    run_task(&w, job, 1, 1, -1);
+    CHECK_EQ(world_bind(&w, job, 2, "n1"), PROBLEM_NONE);
+    CHECK_EQ(world_requeue(&w, job, false), PROBLEM_NONE);
+    /* What was only bound waits at once, what runs when it has ended; what is over stays so. */
+    CHECK_TEXT(counts(&w, job), "running: 1 pending 1 live (0 run) 1 well 0 failed 0 cancelled");
+    CHECK_TEXT(world_attempt_says(&w, job, 1, 1), "stopping REQUEUED");
+    CHECK_EQ(world_requeue(&w, job, false), PROBLEM_NONE); /* again */
+    CHECK_EQ(world_ended(&w, job, 1, 1, "n1", 143), PROBLEM_NONE);
+    CHECK_TEXT(counts(&w, job), "pending: 2 pending 0 live (0 run) 1 well 0 failed 0 cancelled");
+    attempt = world_attempt(&w, job, 1, 1);
+    CHECK_EQ(attempt->then, THEN_AGAIN);
+    CHECK_EQ(attempt->tries, 0);
+    CHECK_EQ(attempt->evictions, 0);
+    CHECK_TEXT(attempt->message, "requeued by ann");
+    row_free(ROW_ATTEMPT, attempt);
+    CHECK_EQ(world_bind(&w, job, 1, "n1"), PROBLEM_NONE);
+    CHECK_EQ(world_stop(&w, job), PROBLEM_NONE);
+    CHECK_EQ(world_requeue(&w, job, false), PROBLEM_CONFLICT);
+    close_world(&w);
+}
+
+TEST(a_suspended_job_waits_until_it_is_resumed)
+{
+    struct world w = { 0 };
+    struct row_job *row;
+    uint64_t job;
+
+    open_world(&w);
+    job = world_submit(&w, "{}");
+    run_task(&w, job, 0, 1, -1);
+    CHECK_EQ(world_requeue(&w, job, true), PROBLEM_NONE);
+    CHECK_EQ(world_ended(&w, job, 0, 1, "n1", 143), PROBLEM_NONE);
+    CHECK_TEXT(counts(&w, job), "pending: 1 pending 0 live (0 run) 0 well 0 failed 0 cancelled");
+    row = world_job(&w, job);
+    CHECK_EQ(row->is_suspended, 1);
+    CHECK_EQ(row->version, 2);
+    row_free(ROW_JOB, row);
+    CHECK_EQ(world_bind(&w, job, 0, "n1"), PROBLEM_CHANGED_SINCE);
+    CHECK_EQ(world_resume(&w, job), PROBLEM_NONE);
+    run_task(&w, job, 0, 2, 0);
+    CHECK_TEXT(counts(&w, job), "succeeded: 0 pending 0 live (0 run) 1 well 0 failed 0 cancelled");
+    CHECK_EQ(world_requeue(&w, job, true), PROBLEM_CONFLICT);
+    CHECK_EQ(world_resume(&w, job), PROBLEM_CONFLICT);
+    close_world(&w);
+}
+
 TEST(a_job_is_stopped_to_cancel_it_only)
 {
     struct world w = { 0 };

@@ -137,7 +137,8 @@ struct op_stop {
     uint64_t job;
     bool is_attempt; /* only this attempt */
     struct attempt_key attempt;
-    enum cause cause; /* CANCELLED, EVICTED, DRAINED, LIMIT_REACHED */
+    enum cause cause; /* CANCELLED, EVICTED, DRAINED, LIMIT_REACHED; of a job CANCELLED, REQUEUED */
+    bool suspends;    /* a job, REQUEUED: it waits until it is resumed */
     int64_t grace_ms; /* -1 the job's own */
     uint64_t fence;   /* of lease `steward`, for its evictions; 0: a person or server asks */
     char *by, *reason;
@@ -148,6 +149,7 @@ struct op_patch {
     uint64_t job;
     uint64_t if_rev; /* 0: no precondition */
     bool has_priority, has_held, has_labels;
+    bool resumes; /* it is not suspended any more */
     int32_t priority;
     bool is_held;
     struct labels labels;

@@ -58,6 +58,9 @@ enum problem_code world_running(struct world *world, uint64_t job, uint32_t inde
 enum problem_code world_ended(struct world *world, uint64_t job, uint32_t index, uint32_t number,
                               const char *node, int code);
 enum problem_code world_stop(struct world *world, uint64_t job);
+/** Has what runs of a job wait again, or suspends it. */
+enum problem_code world_requeue(struct world *world, uint64_t job, bool suspends);
+enum problem_code world_resume(struct world *world, uint64_t job);
 enum problem_code world_stop_attempt(struct world *world, uint64_t job, uint32_t index,
                                      uint32_t number, enum cause cause);
 

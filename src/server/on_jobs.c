@@ -7,6 +7,7 @@
 #include "base/quantity.h"
 #include "server/call_job.h"
 #include "server/cursor.h"
+#include "server/plan.h"
 #include "server/routes.h"
 #include "server/show.h"
 #include "server/submit.h"
@@ -250,23 +251,6 @@ static void submit_free(void *state)
     free(submit);
 }
 
-static json_t *show_verdicts(const struct view_answer *answer, bool hides_jobs)
-{
-    json_t *list = json_array();
-
-    for (size_t i = 0; i < answer->n_verdicts; i++) {
-        const struct berth_verdict *verdict = &answer->verdicts[i];
-        json_t *object = json_object(), *reason = show_reason(verdict->reason, true, hides_jobs);
-
-        show_text(object, "group", verdict->group);
-        show_number(object, "tasks", verdict->n_tasks);
-        json_object_update(object, reason);
-        json_decref(reason);
-        json_array_append_new(list, object);
-    }
-    return list;
-}
-
 /* "group worker: LARGER_THAN_ANY_NODE: cpu 64 of 8": the first of them, for a problem. */
 static void refuse_never(struct call *call, const struct berth_verdict *verdict)
 {
@@ -293,55 +277,6 @@ static bool is_answered(struct call *call, const struct view_answer *answer)
     return false;
 }
 
-/* ---- dry run ---- */
-
-static void show_binds(struct call *call, const struct view_answer *answer)
-{
-    json_t *placements = json_array();
-    size_t n_evicted = 0;
-
-    for (size_t i = 0; i < answer->n_groups; i++) {
-        for (size_t k = 0; k < answer->groups[i].n_parts; k++) {
-            const struct berth_part *part = &answer->groups[i].parts[k];
-            CLEANUP(freep) char *task = NULL;
-            json_t *object;
-
-            n_evicted += part->kind == BERTH_PART_EVICT;
-            if (part->kind == BERTH_PART_EVICT)
-                continue;
-            task = text_format("%s.%u", part->task.group, part->task.index);
-            object = json_object();
-            show_text(object, "task", task);
-            show_text(object, "node", part->node);
-            json_array_append_new(placements, object);
-        }
-    }
-    show_set(call->answer, "placements", placements);
-    if (n_evicted)
-        show_number(call->answer, "evicts", (int64_t)n_evicted);
-}
-
-/* On the API loop. */
-static void planned(const struct view_answer *answer, void *arg)
-{
-    struct call *call = arg;
-
-    if (is_answered(call, answer)) {
-        bool starts = false;
-
-        call->answer = json_object();
-        for (size_t i = 0; i < answer->n_groups; i++)
-            starts = starts || answer->groups[i].kind == BERTH_GROUP_BIND ||
-                     answer->groups[i].kind == BERTH_GROUP_EVICT;
-        show_text(call->answer, "outcome", starts ? "start" : "wait");
-        show_binds(call, answer);
-        show_set(call->answer, "reasons", show_verdicts(answer, call->who.ns[0]));
-        call->revision = answer->revision;
-        show_number(call->answer, "revision", (int64_t)call->revision);
-    }
-    call_end(call);
-}
-
 /* ---- submit ---- */
 
 /* On the API loop. */
@@ -351,7 +286,7 @@ static void warned(const struct view_answer *answer, void *arg)
 
     /* The job is there: what cannot be said of it is no problem of the submit. */
     if (answer->code == 0 && answer->n_verdicts)
-        show_set(call->answer, "warnings", show_verdicts(answer, call->who.ns[0]));
+        show_set(call->answer, "warnings", plan_show_verdicts(answer, call->who.ns[0]));
     call_end(call);
 }
 
@@ -419,7 +354,7 @@ static bool read_ways(struct call *call, struct submit *out)
 void on_jobs_submit(struct call *call)
 {
     struct submit *submit = NEW0(struct submit);
-    struct view_question question = { 0 };
+    struct view_question question = { .kind = VIEW_NEVER };
     struct job_spec *spec;
     const char *key;
     struct op *op;
@@ -436,10 +371,10 @@ void on_jobs_submit(struct call *call)
     op->submit.key = text_copy(key);
     op->submit.spec = spec;
     question.spec = spec;
-    question.kind = submit->is_dry ? VIEW_PLAN : VIEW_NEVER;
-    if (submit->is_dry || submit->needs_feasible)
-        view_ask(call->server->view, &question, call->server->loop,
-                 submit->is_dry ? planned : feasible, call);
+    if (submit->is_dry)
+        plan_answer(call, spec);
+    else if (submit->needs_feasible)
+        view_ask(call->server->view, &question, call->server->loop, feasible, call);
     else
         call_send(call, TAKE(submit->op), submitted);
 }

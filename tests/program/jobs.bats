@@ -101,6 +101,63 @@ S
     [ "$status" -eq 0 ]
 }
 
+@test "a job is suspended and resumed, and no try is spent" {
+    id=$("$BERTH" submit -o id --tasks 2 --runtime process -- sleep 1000)
+    until_true 20 sh -c "'$BERTH' job show $id -o json | jq -e '.tasks.running==2'"
+    "$BERTH" job suspend "$id" --grace 1s --reason "the demo"
+    until_true 20 job_is "$id" pending
+    "$BERTH" job show "$id" -o json | jq -e '.suspended and .reasons[0].code == "SUSPENDED"'
+    run "$BERTH" explain "$id"
+    [[ $output == *"/suspended true -> false"* ]]
+    curl_api GET "/v1/jobs/$id/attempts" | head -n -1 | jq -e \
+        'all(.items[]; .cause == "REQUEUED" and .then == "again" and .tries == 0 and .message == "suspended by admin: the demo")'
+    "$BERTH" job suspend "$id" # twice is as once
+    "$BERTH" job resume "$id"
+    until_true 20 sh -c "'$BERTH' job show $id -o json | jq -e '.tasks.running==2 and (.suspended|not)'"
+    "$BERTH" cancel "$id"
+    until_true 20 job_is "$id" cancelled
+    run "$BERTH" job suspend "$id"
+    [ "$status" -eq 5 ]
+    run "$BERTH" job suspend "$id/0"
+    [ "$status" -eq 2 ]
+}
+
+@test "a job is requeued, also when it is over" {
+    id=$("$BERTH" submit -o id --name again --label run=a --runtime process -- /bin/sh -c 'sleep 1000')
+    until_true 20 job_is "$id" running
+    began=$("$BERTH" job show "$id" -o json | jq -r .startedAt)
+    "$BERTH" job requeue "$id" --grace 1s
+    until_true 20 sh -c "'$BERTH' job show $id --tasks -o json | jq -e '.items[0].number==2 and .items[0].state==\"running\"'"
+    # RUNNING is that of this try, though the job began before.
+    "$BERTH" job show "$id" -o json | jq -e --arg began "$began" '.startedAt == $began and .runningSince > $began'
+    "$BERTH" job set "$id" --label run=b --priority 7
+    "$BERTH" cancel "$id"
+    until_true 20 job_is "$id" cancelled
+    run "$BERTH" job requeue "$id" -o json
+    [ "$status" -eq 0 ]
+    next=$(jq -r .id <<<"$output")
+    [ "$next" != "$id" ]
+    "$BERTH" job show "$next" -o json | jq -e '.name == "again" and .labels.run == "b" and .priority == 7'
+    "$BERTH" cancel "$next"
+}
+
+@test "a plan says what would be, and changes nothing" {
+    run "$BERTH" plan --name small --cpu 100m --tasks 2 --runtime process -- true
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [[ $output == *"would START now: 2 of 2 tasks"* ]]
+    [[ $output =~ task.1\ +[a-z] ]]
+    run "$BERTH" plan --name large --cpu 1000 --runtime process -- true
+    [ "$status" -eq 4 ]
+    [[ $output == *"would WAIT"*LARGER_THAN_ANY_NODE*"WOULD START NOW IF"*"/groups/0/resources/cpu 1000 ->"* ]]
+    run "$BERTH" plan --cpu 1000 --runtime process -o json -- true
+    [ "$status" -eq 4 ]
+    [ "$(jq -r '.outcome + " " + .explain.code' <<<"$output")" = "wait LARGER_THAN_ANY_NODE" ]
+    [ -z "$("$BERTH" ps -a --name large -o id)" ]
+    run "$BERTH" plan --cpu lots --runtime process -- true
+    [ "$status" -eq 2 ]
+}
+
 @test "a job is held, changed and released" {
     id=$("$BERTH" submit -o id --runtime process --cpu 250m --memory 64Mi -- true)
     "$BERTH" wait "$id" --timeout 60s
