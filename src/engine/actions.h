@@ -30,6 +30,18 @@ struct job *rounds_job(struct rounds *rounds, struct queue *queue);
 void rounds_return_queue(struct rounds *rounds, struct queue *queue);
 void rounds_return_job(struct rounds *rounds, struct job *job);
 
+/** For actions that look at no more than lines and s->watched. */
+bool sees_lines(const struct session *s);
+/** Puts the first of each line into the round, if it may: those behind it are as it is. */
+void rounds_add_lines(struct rounds *rounds, bool (*may)(struct session *s, struct job *job));
+/**
+ * After the first of a line was visited: if it found a place, whoever is first now has a turn.
+ * false: it found none, and so would none behind it.
+ */
+bool rounds_go_on(struct rounds *rounds, struct job *job);
+/** A queue's lines whose first found no place in this round have another try: something changed. */
+void rounds_stir(struct rounds *rounds, const struct queue *queue);
+
 /** Whether a job may be placed in this session: open, admitted, valid. Notes why not. */
 bool job_is_admitted(struct session *s, struct job *job);
 

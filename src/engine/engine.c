@@ -9,6 +9,7 @@
 #include "berth/engine.h"
 #include "engine/devices.h"
 #include "engine/engine.h"
+#include "engine/lines.h"
 #include "engine/outside.h"
 #include "engine/shape.h"
 
@@ -244,7 +245,8 @@ int berth_engine_apply(struct berth_engine *engine, const struct berth_delta *de
 
 static void say_admitted(struct session *s)
 {
-    JOB_EACH (job, s->model) {
+    VEC_EACH (each, &s->watched) {
+        const struct job *job = *each;
         const struct seat *seat = job->seat;
         if (job->seated == s->number && seat->was_admitted && !seat->was_bound &&
             !s->setup->is_reference)
@@ -274,6 +276,8 @@ static void tell_close(struct session *s)
 static void finish(struct session *s, struct berth_decisions *out)
 {
     s->action = "close";
+    lines_part(s);
+    lines_sort(s);
     say_admitted(s);
     say_cursor(s);
     tell_close(s);
@@ -302,6 +306,7 @@ int berth_engine_cycle(struct berth_engine *engine, const struct berth_cycle_in 
     *out = (struct berth_decisions){ 0 };
     out->arena = NEW0(struct arena);
     s = session_open(&engine->model, setup, in, out->arena);
+    lines_open(s);
     for (size_t i = 0; i < setup->n_actions; i++) {
         s->action = setup->actions[i]->name;
         setup->actions[i]->run(s, setup->action_arguments[i]);

@@ -51,6 +51,12 @@ struct sub_job;
 
 struct plugin {
     const char *name;
+    /**
+     * What it says of a job without a place goes by its needs, priority, minimum, limit and rank:
+     * of those in a line (lines.h) it says the same, and once one of them is refused a node or its
+     * queue, later placements do not make up for that.
+     */
+    bool sees_lines;
     /** Reads arguments into *out, in the setup's arena; NULL: the plugin takes none. */
     int (*configure)(const struct berth_value *arguments, struct arena *arena, void **out,
                      struct err *err);
@@ -213,6 +219,8 @@ struct action {
     const char *name;
     /** Checks arguments; NULL: it takes none. */
     int (*check)(const struct berth_value *arguments, struct err *err);
+    /** Whether it now looks at lines (lines.h) and s->watched alone; NULL: never. */
+    bool (*sees_lines)(const struct session *s);
     void (*run)(struct session *s, const struct berth_value *arguments);
 };
 

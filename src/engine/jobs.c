@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "engine/devices.h"
 #include "engine/engine.h"
+#include "engine/lines.h"
 #include "engine/model.h"
 #include "engine/shape.h"
 
@@ -68,6 +69,8 @@ static void count_state(struct model *model, struct task *task, enum berth_task_
 
     job->n[state] += (uint32_t)by;
     task->group->n[state] += (uint32_t)by;
+    if (state == BERTH_TASK_PENDING)
+        model->n_pending += (uint64_t)by;
     if (!job->queue)
         return;
     if (state == BERTH_TASK_PENDING)
@@ -317,8 +320,11 @@ static int32_t job_priority(const struct model *model, const struct berth_job *k
 
 void jobs_rank(struct model *model)
 {
-    JOB_EACH (job, model)
+    JOB_EACH (job, model) {
+        lines_drop(model, job);
         job->priority = job_priority(model, job->kept);
+        lines_take(model, job);
+    }
 }
 
 static void job_list(struct model *model, struct job *job)
@@ -374,7 +380,9 @@ static void job_take_apart(struct model *model, struct job *job)
 {
     struct queue *queue = job->queue;
 
+    lines_drop(model, job);
     job_orphan(model, job);
+    model->n_pending -= job->n_tasks;
     for (size_t i = 0; i < job->n_groups; i++) {
         struct group *group = &job->groups[i];
         if (queue)
@@ -454,6 +462,7 @@ static void job_build(struct model *model, struct job *job, struct berth_job *ke
     task = job->tasks = NEW0_N(struct task, job->n_tasks + 1);
     memset(job->n, 0, sizeof(job->n));
     job->n[BERTH_TASK_PENDING] = (uint32_t)job->n_tasks;
+    model->n_pending += job->n_tasks;
     for (size_t i = 0; i < job->n_groups; i++) {
         struct group *group = &job->groups[i];
         *group = (struct group){ .job = job, .spec = &kept->groups[i], .at = (uint32_t)i };
@@ -468,6 +477,7 @@ static void job_build(struct model *model, struct job *job, struct berth_job *ke
         job_join_queue(model, job);
     job_list(model, job);
     job_adopt(model, job);
+    lines_take(model, job);
 }
 
 /* Whether only what decides about the job as a whole differs, so that its rows can stay. */
@@ -492,12 +502,14 @@ void job_put(struct model *model, const char *id, struct berth_job *kept)
     if (!job)
         return;
     if (kept && job->kept && job_keeps_groups(job->kept, kept)) {
+        lines_drop(model, job);
         free(job->kept);
         job->kept = kept;
         job->priority = job_priority(model, kept);
         job->min_available = least(kept);
         for (size_t i = 0; i < job->n_groups; i++)
             job->groups[i].spec = &kept->groups[i];
+        lines_take(model, job);
         return;
     }
     if (job->kept)
@@ -538,6 +550,7 @@ void task_put(struct model *model, const struct berth_task *told)
 
     if (group && told->index < group->spec->replicas) {
         task_tell(model, &group->tasks[told->index], told);
+        lines_take(model, job);
         return;
     }
     orphan_remove(job, told);
@@ -553,6 +566,7 @@ void task_end(struct model *model, const struct berth_task *key)
         return;
     if (group && key->index < group->spec->replicas) {
         task_clear(model, &group->tasks[key->index]);
+        lines_take(model, job);
         return;
     }
     orphan_remove(job, key);

@@ -8,6 +8,7 @@
 
 #include "base/str.h"
 #include "engine/devices.h"
+#include "engine/lines.h"
 #include "engine/shape.h"
 
 enum { LONGEST_LOG = 1 << 20 };
@@ -60,6 +61,7 @@ void model_fini(struct model *model)
     VEC_EACH (job, &jobs)
         job_forget(model, *job);
     VEC_FINI(&jobs);
+    lines_fini(model);
     map_fini(&model->job_map);
     for (at = 0; (entry = map_next(&model->node_map, &at));)
         node_free(entry->value);
@@ -309,6 +311,7 @@ void node_put(struct model *model, const char *id, struct berth_node *kept)
         return;
     old = node->kept;
     holds_drop(node);
+    model->n_coming += (kept && kept->state == NODE_COMING) - (old && old->state == NODE_COMING);
     model->n_soft_taints += n_soft_taints(kept) - n_soft_taints(old);
     if (old && (!kept || old->seq != kept->seq))
         node_leave(model, node);

@@ -20,6 +20,7 @@
 #include "engine/wide.h"
 
 struct kept;
+struct line;
 struct wish;
 struct setup;
 
@@ -194,8 +195,12 @@ struct job {
     uint32_t n[BERTH_TASK_STATE_COUNT];
     uint32_t n_odd;                      /* tasks whose holds are not what their group asks */
     VEC_OF(struct berth_task *) orphans; /* told of tasks that it does not have (yet) */
-    void *seat;                          /* a session's own state of it */
-    uint64_t seated;                     /* by which session */
+    struct line *line;                   /* in which it waits, or NULL: see lines.h */
+    struct job *line_prev, *line_next;
+    uint32_t odd_at; /* its place in model->odd */
+    bool is_odd;
+    void *seat;      /* a session's own state of it */
+    uint64_t seated; /* by which session */
 };
 
 /* A class of like tasks: same needs, namespace and queue. */
@@ -251,6 +256,7 @@ struct model {
     struct rows rows;
     struct gauge gauges[DIM_MEMORY + 1]; /* of cpu and memory */
     bool is_huge;                        /* some amount was ever beyond what gauges can hold */
+    size_t n_coming;                     /* nodes that are on their way */
     size_t n_lacking;                    /* nodes that offer no cpu, or no memory */
     size_t columns_cap;                  /* nodes, of columns, rows and gauges */
 
@@ -260,7 +266,11 @@ struct model {
     VEC_OF(struct queue *) queues; /* known, by rank */
     VEC_OF(struct alike *) alikes; /* by id */
     size_t n_jobs;
-    bool names_sorted; /* node->name_at holds */
+    uint64_t n_pending; /* tasks, of all jobs */
+    struct map line_map;
+    VEC_OF(struct line *) lines; /* see lines.h; in no order */
+    VEC_OF(struct job *) odd;    /* jobs to be looked at that stand in none; in no order */
+    bool names_sorted;           /* node->name_at holds */
     struct shelf shelves[BERTH_KIND_COUNT];
 
     uint64_t epoch;           /* rises when something changed that no touch tells of */

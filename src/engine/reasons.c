@@ -10,6 +10,7 @@
 #include "engine/detail.h"
 #include "engine/devices.h"
 #include "engine/fit.h"
+#include "engine/lines.h"
 #include "engine/session.h"
 
 static const char *dim_name(struct session *s, uint32_t dim)
@@ -472,6 +473,22 @@ static void job_answers(struct session *s, struct verdicts *v, struct job *job)
         mind_deadline(s, job, v->list.at[before].reason);
 }
 
+/* What is said of the first of a line that waits holds for all behind it. */
+static void line_answers(struct session *s, struct verdicts *v, struct job *job)
+{
+    struct line *line = job->line;
+    struct berth_verdict *said;
+
+    if (lines_head(s, line) == job) {
+        line->said = v->list.n;
+        job_answers(s, v, job);
+        return;
+    }
+    said = VEC_ADD(&v->list);
+    *said = v->list.at[line->said];
+    said->job = arena_text(s->out, job->id);
+}
+
 /* Whether this session promised it room that is being freed; a scenario's tasks may come so. */
 static bool is_promised(const struct session *s, const struct task *task)
 {
@@ -489,7 +506,8 @@ static void list_promised(struct session *s, struct berth_decisions *out)
 {
     VEC_OF(struct berth_part) parts = { 0 };
 
-    JOB_EACH (job, s->model) {
+    VEC_EACH (each, &s->watched) {
+        const struct job *job = *each;
         if (!job->n[BERTH_TASK_PIPELINED])
             continue;
         for (size_t i = 0; i < job->n_tasks; i++) {
@@ -530,11 +548,13 @@ void answer_verdicts(struct session *s, struct berth_decisions *out)
     struct verdicts v = { 0 };
 
     note_held(s);
-
     JOB_EACH (job, s->model) {
-        job_answers(s, &v, job);
-        out->counts.tasks_waiting += job->n[BERTH_TASK_PENDING];
+        if (lines_cover(s, job))
+            line_answers(s, &v, job);
+        else
+            job_answers(s, &v, job);
     }
+    out->counts.tasks_waiting = s->model->n_pending;
     if (v.list.n)
         out->verdicts = arena_copy(s->out, v.list.at, v.list.n * sizeof(*v.list.at));
     out->n_verdicts = v.list.n;

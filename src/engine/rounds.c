@@ -1,5 +1,6 @@
 /* Rounds: queues in their order, each with its jobs in theirs. */
 #include "engine/actions.h"
+#include "engine/lines.h"
 
 static int cmp_jobs(struct session *s, const void *a, const void *b)
 {
@@ -78,6 +79,52 @@ struct job *rounds_job(struct rounds *rounds, struct queue *queue)
     struct queue_seat *seat = queue_seat_of(rounds->s, queue);
 
     return seat->jobs ? pq_pop(seat->jobs) : NULL;
+}
+
+bool sees_lines(const struct session *s)
+{
+    (void)s;
+    return true;
+}
+
+void rounds_add_lines(struct rounds *rounds, bool (*may)(struct session *s, struct job *job))
+{
+    LINE_EACH(line, rounds->s)
+    {
+        struct job *head = lines_head(rounds->s, line);
+        line->is_stuck = false;
+        if (head && may(rounds->s, head))
+            rounds_add_job(rounds, head);
+    }
+}
+
+bool rounds_go_on(struct rounds *rounds, struct job *job)
+{
+    struct session *s = rounds->s;
+    struct line *line = job->line;
+    struct job *next;
+
+    if (!line || line->seated != s->number || !line->is_used || job != line->head)
+        return true; /* it stands for itself */
+    if (lines_cover(s, job)) {
+        line->is_stuck = true;
+        return false;
+    }
+    next = lines_head(s, line);
+    if (next)
+        rounds_return_job(rounds, next);
+    return true;
+}
+
+void rounds_stir(struct rounds *rounds, const struct queue *queue)
+{
+    LINE_EACH(line, rounds->s)
+    {
+        if (line->is_stuck && line->head->queue == queue) {
+            line->is_stuck = false;
+            rounds_return_job(rounds, line->head);
+        }
+    }
 }
 
 void rounds_return_queue(struct rounds *rounds, struct queue *queue)

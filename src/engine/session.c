@@ -86,6 +86,7 @@ void session_close(struct session *s)
     hunts_close(s);
     VEC_FINI(&s->log);
     VEC_FINI(&s->groups);
+    VEC_FINI(&s->watched);
     arena_fini(&s->arena);
     arena_fini(&s->scratch);
     arena_fini(&s->tried);

@@ -50,6 +50,7 @@ struct seat {
     bool is_pending;   /* not admitted */
     bool was_admitted; /* by this session, which has not said so yet */
     bool was_bound;    /* by this session */
+    bool is_parted;    /* of a line, and has a place: it is watched alone */
     bool is_refused;   /* a plugin refused a placement; it is tried no more */
     bool *failed;      /* by group: a task of its role found no node */
     uint32_t *held;    /* by group, at the end: tasks with a place that are not bound; NULL: none */
@@ -83,8 +84,10 @@ struct session {
     uint64_t number;
     VEC_OF(struct op) log;
     VEC_OF(struct berth_group) groups;
-    const char *action;      /* that runs */
-    const char *reservation; /* whose room is being bound */
+    VEC_OF(struct job *) watched; /* to be looked at one by one: see lines.h */
+    size_t parted;                /* the log up to here was read for them */
+    const char *action;           /* that runs */
+    const char *reservation;      /* whose room is being bound */
     int64_t wake_at_ms;
     uint64_t n_placed, n_evicted, n_reserved, n_steps;
     bool limited;

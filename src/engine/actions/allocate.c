@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "engine/actions.h"
 #include "engine/fit.h"
+#include "engine/lines.h"
 #include "engine/protect.h"
 #include "engine/topology.h"
 
@@ -254,27 +255,58 @@ static void note_over(struct session *s, struct rounds *rounds, struct queue *qu
     }
 }
 
+static void list_tasks(struct session *s, struct job *job)
+{
+    struct seat *seat = seat_of(s, job);
+
+    if (seat->is_listed)
+        return;
+    seat_list(s, job);
+    seat->next = 0;
+}
+
+/* Whether it has tasks for a round. */
+static bool is_ready_to_go(struct session *s, struct job *job)
+{
+    if (!job->n[BERTH_TASK_PENDING])
+        return false;
+    if (seat_of(s, job)->is_pending && !setup_has_action(s->setup, "enqueue"))
+        seat_of(s, job)->is_pending = false;
+    if (!job_is_admitted(s, job))
+        return false;
+    seat_list(s, job);
+    seat_of(s, job)->next = 0;
+    return seat_of(s, job)->list.n > 0;
+}
+
+/* Where nothing that is known is believed, those behind the first of a line are asked too. */
+static void try_the_rest(struct session *s, struct rounds *rounds)
+{
+    LINE_EACH(line, s)
+    {
+        if (!line->is_stuck)
+            continue;
+        LINE_BEHIND(job, s, line->head)
+        {
+            list_tasks(s, job);
+            visit(s, rounds, job);
+        }
+    }
+}
+
 static void run(struct session *s, const struct berth_value *arguments)
 {
-    bool enqueues = setup_has_action(s->setup, "enqueue");
     struct rounds rounds;
     struct queue *queue;
 
     (void)arguments;
     reservations_hold(s);
+    lines_part(s);
     rounds_init(&rounds, s);
-    JOB_EACH (job, s->model) {
-        if (!job->n[BERTH_TASK_PENDING])
-            continue;
-        if (!enqueues)
-            seat_of(s, job)->is_pending = false;
-        if (!job_is_admitted(s, job))
-            continue;
-        seat_list(s, job);
-        seat_of(s, job)->next = 0;
-        if (seat_of(s, job)->list.n)
-            rounds_add_job(&rounds, job);
-    }
+    VEC_EACH (job, &s->watched)
+        if (is_ready_to_go(s, *job))
+            rounds_add_job(&rounds, *job);
+    rounds_add_lines(&rounds, is_ready_to_go);
     while (!session_is_spent(s) && (queue = rounds_queue(&rounds))) {
         struct job *job;
         if (queue_is_overused(s, queue)) {
@@ -284,9 +316,13 @@ static void run(struct session *s, const struct berth_value *arguments)
         job = rounds_job(&rounds, queue);
         if (!job)
             continue;
+        list_tasks(s, job);
         visit(s, &rounds, job);
+        rounds_go_on(&rounds, job);
         rounds_return_queue(&rounds, queue);
     }
+    if (s->in.is_cold && !s->limited)
+        try_the_rest(s, &rounds);
     rounds_fini(&rounds);
 }
 
@@ -300,4 +336,6 @@ static int check(const struct berth_value *arguments, struct err *err)
     return arguments_read(arguments, known, COUNT_OF(known), NULL, &read, err);
 }
 
-const struct action action_allocate = { "allocate", check, run };
+const struct action action_allocate = {
+    .name = "allocate", .check = check, .sees_lines = sees_lines, .run = run
+};

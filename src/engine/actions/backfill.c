@@ -3,6 +3,7 @@
  * more, so shares and caps are not asked.
  */
 #include "engine/actions.h"
+#include "engine/lines.h"
 #include "engine/protect.h"
 
 static void place(struct session *s, struct job *job, struct task *task)
@@ -50,9 +51,11 @@ static void run(struct session *s, const struct berth_value *arguments)
 
     (void)arguments;
     rounds_init(&rounds, s);
-    JOB_EACH (each, s->model)
-        if (job_n_best_effort(each) + each->n[BERTH_TASK_PIPELINED] && job_is_admitted(s, each))
-            rounds_add_job(&rounds, each);
+    lines_part(s);
+    VEC_EACH (each, &s->watched)
+        if (job_n_best_effort(*each) + (*each)->n[BERTH_TASK_PIPELINED] &&
+            job_is_admitted(s, *each))
+            rounds_add_job(&rounds, *each);
     while ((queue = rounds_queue(&rounds)))
         while ((job = rounds_job(&rounds, queue)))
             visit(s, job);
@@ -69,4 +72,6 @@ static int check(const struct berth_value *arguments, struct err *err)
     return arguments_read(arguments, known, COUNT_OF(known), NULL, &read, err);
 }
 
-const struct action action_backfill = { "backfill", check, run };
+const struct action action_backfill = {
+    .name = "backfill", .check = check, .sees_lines = sees_lines, .run = run
+};

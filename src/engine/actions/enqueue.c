@@ -46,7 +46,8 @@ static void run(struct session *s, const struct berth_value *arguments)
 
     (void)arguments;
     rounds_init(&rounds, s);
-    JOB_EACH (job, s->model) {
+    VEC_EACH (each, &s->watched) {
+        struct job *job = *each;
         struct seat *seat = seat_of(s, job);
         if (!job->queue || !job->queue->kept)
             continue;
@@ -66,4 +67,4 @@ static void run(struct session *s, const struct berth_value *arguments)
     rounds_fini(&rounds);
 }
 
-const struct action action_enqueue = { "enqueue", NULL, run };
+const struct action action_enqueue = { .name = "enqueue", .sees_lines = sees_lines, .run = run };

@@ -396,5 +396,9 @@ static int check(const struct berth_value *arguments, struct err *err)
     return arguments_read(arguments, known, COUNT_OF(known), NULL, &args, err);
 }
 
-const struct action action_gangpreempt = { "gangpreempt", check, run_preempt };
-const struct action action_gangreclaim = { "gangreclaim", check, run_reclaim };
+const struct action action_gangpreempt = { .name = "gangpreempt",
+                                           .check = check,
+                                           .run = run_preempt };
+const struct action action_gangreclaim = { .name = "gangreclaim",
+                                           .check = check,
+                                           .run = run_reclaim };

@@ -6,6 +6,7 @@
 
 #include "engine/actions.h"
 #include "engine/fit.h"
+#include "engine/lines.h"
 #include "engine/take.h"
 #include "engine/victims.h"
 
@@ -263,15 +264,13 @@ static bool preempt(const struct hunt *h)
 
 /* --- Jobs */
 
-static void between_jobs(struct session *s, struct job *job, const struct arguments *args)
+static bool between_jobs(struct session *s, struct job *job, const struct arguments *args)
 {
     struct statement stmt = statement_open(s);
     struct victims tasks;
 
-    if (!s->setup->is_reference) {
-        take_room(s, job, false);
-        return;
-    }
+    if (!s->setup->is_reference)
+        return take_room(s, job, false);
     tasks = tasks_pending(s, job, true);
 
     for (size_t i = 0; i < tasks.n && take_is_wanted(s, job); i++) {
@@ -279,9 +278,9 @@ static void between_jobs(struct session *s, struct job *job, const struct argume
         preempt(&h);
     }
     if (job_is_pipelined(s, job))
-        statement_commit(&stmt, job);
-    else
-        statement_discard(&stmt);
+        return statement_commit(&stmt, job);
+    statement_discard(&stmt);
+    return false;
 }
 
 static void within_job(struct session *s, struct job *job, const struct arguments *args)
@@ -299,6 +298,12 @@ static void within_job(struct session *s, struct job *job, const struct argument
     }
 }
 
+static bool may_take(struct session *s, struct job *job)
+{
+    return job->n[BERTH_TASK_PENDING] && job_is_admitted(s, job) && take_is_wanted(s, job) &&
+           !job->kept->topology.mode && !job->kept->n_sub_groups;
+}
+
 static void run(struct session *s, const struct berth_value *arguments)
 {
     struct arguments args = { true, false, 16, 10, 1, 100 };
@@ -309,18 +314,25 @@ static void run(struct session *s, const struct berth_value *arguments)
 
     if (arguments_read(arguments, known, COUNT_OF(known), NULL, &args, &err) < 0)
         return; /* was checked when the configuration came */
+    lines_part(s);
     rounds_init(&rounds, s);
-    JOB_EACH (job, s->model) {
-        if (!job->n[BERTH_TASK_PENDING] || !job_is_admitted(s, job) || !take_is_wanted(s, job) ||
-            job->kept->topology.mode || job->kept->n_sub_groups)
+    VEC_EACH (job, &s->watched) {
+        if (!may_take(s, *job))
             continue;
-        rounds_add_job(&rounds, job);
-        VEC_PUSH(&arrived, job);
+        rounds_add_job(&rounds, *job);
+        VEC_PUSH(&arrived, *job);
     }
+    rounds_add_lines(&rounds, may_take);
     while ((queue = rounds_queue(&rounds))) {
         struct job *job;
-        while ((job = rounds_job(&rounds, queue)))
-            between_jobs(s, job, &args);
+        while ((job = rounds_job(&rounds, queue))) {
+            bool took = between_jobs(s, job, &args);
+            if (!rounds_go_on(&rounds, job) && s->in.is_cold)
+                LINE_BEHIND(other, s, job)
+            between_jobs(s, other, &args);
+            if (took)
+                rounds_stir(&rounds, queue);
+        }
         VEC_EACH (each, &arrived)
             if (s->setup->is_reference && (*each)->queue == queue)
                 within_job(s, *each, &args);
@@ -336,4 +348,6 @@ static int check(const struct berth_value *arguments, struct err *err)
     return arguments_read(arguments, known, COUNT_OF(known), NULL, &args, err);
 }
 
-const struct action action_preempt = { "preempt", check, run };
+const struct action action_preempt = {
+    .name = "preempt", .check = check, .sees_lines = sees_lines, .run = run
+};

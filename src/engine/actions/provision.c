@@ -628,6 +628,12 @@ static void keep_free(struct session *s)
     }
 }
 
+/* Without a pool, and no machine on its way, it looks at nobody. */
+static bool is_idle(const struct session *s)
+{
+    return !s->setup->is_beam && !s->model->shelves[BERTH_POOL].items.n && !s->model->n_coming;
+}
+
 static void run(struct session *s, const struct berth_value *arguments)
 {
     struct way way = { .s = s, .is_whole = s->setup->is_beam };
@@ -645,4 +651,4 @@ static void run(struct session *s, const struct berth_value *arguments)
     tenants_free(way.tenants);
 }
 
-const struct action action_provision = { .name = "provision", .run = run };
+const struct action action_provision = { .name = "provision", .sees_lines = is_idle, .run = run };

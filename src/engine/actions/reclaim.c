@@ -4,6 +4,7 @@
  */
 #include "engine/actions.h"
 #include "engine/fit.h"
+#include "engine/lines.h"
 #include "engine/take.h"
 #include "engine/victims.h"
 
@@ -67,15 +68,13 @@ static bool reclaim(struct session *s, struct task *task)
     return false;
 }
 
-static void visit(struct session *s, struct job *job)
+static bool visit(struct session *s, struct job *job)
 {
     struct statement stmt = statement_open(s);
     struct victims tasks;
 
-    if (!s->setup->is_reference) {
-        take_room(s, job, true);
-        return;
-    }
+    if (!s->setup->is_reference)
+        return take_room(s, job, true);
     tasks = tasks_pending(s, job, true);
     for (size_t i = 0; i < tasks.n && job_is_starving(s, job); i++) {
         struct task *task = tasks.at[i];
@@ -83,9 +82,9 @@ static void visit(struct session *s, struct job *job)
             reclaim(s, task);
     }
     if (job_is_pipelined(s, job))
-        statement_commit(&stmt, job);
-    else
-        statement_discard(&stmt);
+        return statement_commit(&stmt, job);
+    statement_discard(&stmt);
+    return false;
 }
 
 /* Whether a queue other than this has what could be taken. */
@@ -100,33 +99,44 @@ static bool have_others(const struct session *s, const struct queue *mine)
     return false;
 }
 
+static bool may_look(struct session *s, struct job *job)
+{
+    return job->n[BERTH_TASK_PENDING] && job_is_admitted(s, job) &&
+           (s->setup->is_reference || have_others(s, job->queue));
+}
+
+static bool may_take(struct session *s, struct job *job)
+{
+    return may_look(s, job) && take_is_wanted(s, job);
+}
+
 static void run(struct session *s, const struct berth_value *arguments)
 {
-    const struct queue *asked = NULL;
     struct rounds rounds;
     struct queue *queue;
     struct job *job;
-    bool others = true;
 
     (void)arguments;
+    lines_part(s);
     rounds_init(&rounds, s);
-    JOB_EACH (each, s->model) {
-        if (!each->n[BERTH_TASK_PENDING] || !job_is_admitted(s, each))
+    VEC_EACH (each, &s->watched) {
+        if (!may_look(s, *each))
             continue;
-        if (!s->setup->is_reference && each->queue != asked) {
-            asked = each->queue;
-            others = have_others(s, asked);
-        }
-        if (!others)
-            continue;
-        rounds_add_queue(&rounds, each->queue);
-        if (take_is_wanted(s, each))
-            rounds_return_job(&rounds, each);
+        rounds_add_queue(&rounds, (*each)->queue);
+        if (take_is_wanted(s, *each))
+            rounds_return_job(&rounds, *each);
     }
+    rounds_add_lines(&rounds, may_take);
     while ((queue = rounds_queue(&rounds)))
-        while (!queue_is_overused(s, queue) && (job = rounds_job(&rounds, queue)))
-            visit(s, job);
+        while (!queue_is_overused(s, queue) && (job = rounds_job(&rounds, queue))) {
+            bool took = visit(s, job);
+            if (!rounds_go_on(&rounds, job) && s->in.is_cold)
+                LINE_BEHIND(other, s, job)
+            visit(s, other);
+            if (took)
+                rounds_stir(&rounds, queue);
+        }
     rounds_fini(&rounds);
 }
 
-const struct action action_reclaim = { "reclaim", NULL, run };
+const struct action action_reclaim = { .name = "reclaim", .sees_lines = sees_lines, .run = run };

@@ -31,4 +31,4 @@ static void run(struct session *s, const struct berth_value *arguments)
     }
 }
 
-const struct action action_shuffle = { "shuffle", NULL, run };
+const struct action action_shuffle = { .name = "shuffle", .sees_lines = sees_lines, .run = run };

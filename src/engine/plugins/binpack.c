@@ -102,6 +102,7 @@ static double score(struct session *s, struct plugin_use *use, const struct kind
 
 const struct plugin plugin_binpack = {
     .name = "binpack",
+    .sees_lines = true,
     .configure = configure,
     .score = score,
 };

@@ -35,6 +35,7 @@ static enum vote evictable(struct session *s, struct plugin_use *use, const stru
 
 const struct plugin plugin_conformance = {
     .name = "conformance",
+    .sees_lines = true,
     .has_local_victims = true,
     .preemptable = keep_system,
     .reclaimable = keep_system,

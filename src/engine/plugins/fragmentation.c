@@ -314,6 +314,7 @@ static void close_session(struct session *s, struct plugin_use *use)
 
 const struct plugin plugin_fragmentation = {
     .name = "fragmentation",
+    .sees_lines = true,
     .configure = configure,
     .open = open_session,
     .score = score,

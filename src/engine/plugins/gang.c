@@ -106,6 +106,7 @@ static enum vote evictable(struct session *s, struct plugin_use *use, const stru
 
 const struct plugin plugin_gang = {
     .name = "gang",
+    .sees_lines = true,
     .job_valid = job_valid,
     .job_order = job_order,
     .job_key = job_key,

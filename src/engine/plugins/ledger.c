@@ -42,6 +42,7 @@ static double score(struct session *s, struct plugin_use *use, const struct kind
 
 const struct plugin plugin_ledger = {
     .name = "ledger",
+    .sees_lines = true,
     .open = open,
     .predicate = predicate,
     .score = score,

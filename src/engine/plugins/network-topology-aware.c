@@ -398,6 +398,7 @@ static bool is_local(struct session *s, struct plugin_use *use, const struct kin
 
 const struct plugin plugin_network_topology_aware = {
     .name = "network-topology-aware",
+    .sees_lines = true,
     .configure = configure,
     .is_local = is_local,
     .gradients = gradients,

@@ -440,6 +440,7 @@ static bool is_local(struct session *s, struct plugin_use *use, const struct kin
 
 const struct plugin plugin_nodeorder = {
     .name = "nodeorder",
+    .sees_lines = true,
     .configure = configure,
     .open = open_session,
     .is_local = is_local,

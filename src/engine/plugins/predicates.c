@@ -295,6 +295,7 @@ static enum wait_code predicate(struct session *s, struct plugin_use *use, const
 
 const struct plugin plugin_predicates = {
     .name = "predicates",
+    .sees_lines = true,
     .configure = configure,
     .is_local = is_local,
     .predicate_fixed = predicate_fixed,

@@ -80,6 +80,7 @@ static bool job_starving(struct session *s, struct plugin_use *use, const struct
 
 const struct plugin plugin_priority = {
     .name = "priority",
+    .sees_lines = true,
     .job_order = job_order,
     .job_key = job_key,
     .task_order = task_order,

@@ -224,6 +224,7 @@ static enum wait_code predicate(struct session *s, struct plugin_use *use, const
 
 const struct plugin plugin_resource_strategy_fit = {
     .name = "resource-strategy-fit",
+    .sees_lines = true,
     .configure = configure,
     .predicate = predicate,
     .score = score,

@@ -586,6 +586,7 @@ static void on_deallocate(struct session *s, struct plugin_use *use, const struc
 
 const struct plugin plugin_share = {
     .name = "share",
+    .sees_lines = true,
     .configure = configure,
     .open = open_session,
     .queue_order = queue_order,

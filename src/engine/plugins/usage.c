@@ -87,6 +87,7 @@ static bool is_local(struct session *s, struct plugin_use *use, const struct kin
 
 const struct plugin plugin_usage = {
     .name = "usage",
+    .sees_lines = true,
     .configure = configure,
     .is_local = is_local,
     .predicate = predicate,

@@ -1,0 +1,63 @@
+/*
+ * Lines: jobs that wait and are alike in all that decisions go by.
+ *
+ * A job of one group none of whose tasks has a place stands in a line with all that ask for as
+ * much, are as urgent and run as long, by rank. While the first of a line finds no room none
+ * behind it would: so a session looks at the first alone, what it finds of it holds for all of
+ * them, and a cycle costs what changed and not how many wait. Whoever else is to be looked at
+ * (its groups are several, some of it runs, time may open it) is odd and stands alone.
+ *
+ * Lines are changed as the model is told, never by a session; one that places the first of a line
+ * goes on to the next.
+ */
+#ifndef ENGINE_LINES_H
+#define ENGINE_LINES_H
+
+#include "engine/model.h"
+#include "engine/session.h"
+
+struct line {
+    char *key;
+    struct kind *kind; /* of all of them */
+    struct job *first, *last;
+    size_t n;
+    size_t n_bent;    /* neighbours of which the later one was created first */
+    uint32_t at;      /* its place in model->lines */
+    struct job *head; /* a session's own: from here on nobody was placed; with `seated` */
+    bool is_used;     /* likewise: it is looked at as a line */
+    bool is_stuck;    /* likewise, of the action that runs: its first found no place */
+    size_t said;      /* likewise: the place of the first one's verdict */
+    uint64_t seated;  /* by which session */
+};
+
+/** Puts a job where it belongs: into a line, among the odd, or nowhere. */
+void lines_take(struct model *model, struct job *job);
+/** Takes it out of where it is. */
+void lines_drop(struct model *model, struct job *job);
+void lines_fini(struct model *model);
+
+/** Finds out which lines the session can use, and lists in s->watched whom to look at beside them. */
+void lines_open(struct session *s);
+/** Adds to s->watched those of lines that have got a place since the last call. */
+void lines_part(struct session *s);
+/** Puts s->watched into the order of ranks. */
+void lines_sort(struct session *s);
+/** Whether a job stands in a line that is used, and has no place: who is first says all of it. */
+bool lines_cover(const struct session *s, const struct job *job);
+/** The first of a line that has no place, or NULL. */
+struct job *lines_head(struct session *s, struct line *line);
+
+/* Walks the lines that are used; `break` only goes on to the next. */
+#define LINE_EACH(each, s)                                                                         \
+    for (size_t at_##each = 0; at_##each < (s)->model->lines.n; at_##each++)                       \
+        for (struct line *each = (s)->model->lines.at[at_##each],                                  \
+                         *once_##each = each->seated == (s)->number && each->is_used ? each        \
+                                                                                     : NULL;       \
+             once_##each; once_##each = NULL)
+
+/* Walks those behind one in its line that have no place; `break` only goes on to the next. */
+#define LINE_BEHIND(each, s, first)                                                                \
+    for (struct job *each = (first)->line_next, *once_##each; each; each = each->line_next)        \
+        for (once_##each = lines_cover(s, each) ? each : NULL; once_##each; once_##each = NULL)
+
+#endif
