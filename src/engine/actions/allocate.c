@@ -14,8 +14,10 @@
 bool job_is_admitted(struct session *s, struct job *job)
 {
     struct seat *seat = seat_of(s, job);
+    struct why was = seat->why;
 
-    if (seat->why.code)
+    /* What allocate was refused says nothing about what could be taken from others. */
+    if (was.code && (seat->is_pending || (!s->setup->is_reference && was.code != WAIT_OVER_CAP)))
         return false;
     if (!job_is_open(s, job, &seat->why))
         return false;
@@ -28,6 +30,7 @@ bool job_is_admitted(struct session *s, struct job *job)
             seat->why.code = WAIT_GANG_BROKEN;
         return false;
     }
+    seat->why = was;
     return true;
 }
 
