@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "engine/actions.h"
+#include "engine/actions/roles.h"
 #include "engine/fit.h"
 #include "engine/take.h"
 #include "engine/victims.h"
@@ -28,6 +29,7 @@ struct hunt {
     struct session *s;
     struct task *task;
     bool within; /* in its own job, else in others of its queue */
+    struct closed *closed;
     const struct arguments *args;
 };
 
@@ -114,12 +116,16 @@ static size_t list_nodes(const struct hunt *h, bool inside, struct node **nodes)
 {
     struct session *s = h->s;
     bool divided = s->setup->shard_mode == BERTH_SHARD_SOFT;
+    bool *shut = closed_to(s, h->closed, h->task);
     size_t n = 0;
 
-    NODE_EACH (node, s->model)
-        if ((divided ? node->in_shard == inside : inside) &&
-            fit_is_resolvable(s, h->task->group->kind, node))
+    NODE_EACH (node, s->model) {
+        bool fits = fit_is_resolvable(s, h->task->group->kind, node);
+        if (fits && !(shut && shut[node->at]) && (divided ? node->in_shard == inside : inside))
             nodes[n++] = node;
+        if (shut && !fits)
+            shut[node->at] = true;
+    }
     return n;
 }
 
@@ -271,6 +277,18 @@ static bool preempt(const struct hunt *h)
 
 /* --- Jobs */
 
+/* Which nodes refused a role is kept for the whole action. */
+static struct closed *closed_of(struct session *s, struct job *job, const struct arguments *args)
+{
+    struct seat *seat = seat_of(s, job);
+
+    if (!seat->closed) {
+        seat->closed = ARENA_NEW0(&s->arena, struct closed);
+        *seat->closed = closed_none(s, job, args->cache);
+    }
+    return seat->closed;
+}
+
 static void between_jobs(struct session *s, struct job *job, const struct arguments *args)
 {
     struct statement stmt = statement_open(s);
@@ -283,7 +301,7 @@ static void between_jobs(struct session *s, struct job *job, const struct argume
     tasks = tasks_pending(s, job, true);
 
     for (size_t i = 0; i < tasks.n && take_is_wanted(s, job); i++) {
-        struct hunt h = { s, tasks.at[i], false, args };
+        struct hunt h = { s, tasks.at[i], false, closed_of(s, job, args), args };
         preempt(&h);
     }
     if (!job_is_pipelined(s, job))
@@ -298,7 +316,7 @@ static void within_job(struct session *s, struct job *job, const struct argument
 
     for (size_t i = 0; i < tasks.n; i++) {
         struct statement stmt = statement_open(s);
-        struct hunt h = { s, tasks.at[i], true, args };
+        struct hunt h = { s, tasks.at[i], true, closed_of(s, job, args), args };
         if (!preempt(&h)) {
             statement_discard(&stmt);
             return;
