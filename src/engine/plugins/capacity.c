@@ -32,7 +32,8 @@ struct account {
     size_t depth;
     bool is_inner; /* it has children */
     wide *allocated, *inqueue, *elastic, *guarantee, *deserved, *cap, *real;
-    bool *names;    /* that deserved has */
+    bool *names;    /* of which something is deserved */
+    bool *stated;   /* of which deserved says something, be it nothing */
     bool *has_cap;  /* dimensions that the cap names, or inherits */
     bool *real_has; /* dimensions of which real says something */
     wide *left;     /* while victims are chosen */
@@ -79,13 +80,14 @@ static void account_init(struct session *s, struct account *a, const struct queu
     a->cap = res_new(s);
     a->real = res_new(s);
     a->names = ARENA_NEW0_N(&s->arena, bool, n + 1);
+    a->stated = ARENA_NEW0_N(&s->arena, bool, n + 1);
     a->has_cap = ARENA_NEW0_N(&s->arena, bool, n + 1);
     a->real_has = ARENA_NEW0_N(&s->arena, bool, n + 1);
     for (size_t d = 0; d < queue->n_sums; d++)
         a->allocated[d] = queue->allocated[d];
     res_reserved(s, queue, a->inqueue, a->elastic);
-    res_add_amounts(s, a->guarantee, NULL, &queue->kept->guarantee);
-    res_add_amounts(s, a->deserved, NULL, &queue->kept->deserved);
+    res_add_amounts(s, a->guarantee, a->stated, &queue->kept->guarantee);
+    res_add_amounts(s, a->deserved, a->stated, &queue->kept->deserved);
     res_add_amounts(s, a->cap, a->has_cap, &queue->kept->capability);
     for (uint32_t d = DIM_CPU; d <= DIM_MEMORY; d++)
         if (a->cap[d] <= 0)
@@ -142,7 +144,9 @@ static void note_names(const struct session *s, struct account *a)
 {
     for (size_t d = 0; d < s->model->dims.n; d++) {
         a->names[d] = a->deserved[d] > 0;
-        a->has_deserved = a->has_deserved || a->names[d];
+        /* Of cpu and memory nothing stated is nothing said. */
+        a->stated[d] = (a->stated[d] && d != DIM_CPU && d != DIM_MEMORY) || a->names[d];
+        a->has_deserved = a->has_deserved || (a->names[d] && d != DIM_PODS);
     }
 }
 
@@ -474,7 +478,7 @@ static bool exceeds(struct session *s, struct account *a, const struct asks *ask
 
     for (size_t i = 0; i < asks->n; i++) {
         uint32_t d = asks->at[i].dim;
-        if (d != DIM_PODS && a->names[d] && left[d] > a->deserved[d])
+        if (d != DIM_PODS && a->stated[d] && left[d] > a->deserved[d])
             return true;
     }
     return false;
@@ -624,6 +628,10 @@ static enum vote job_enqueueable(struct session *s, struct plugin_use *use, cons
 
 static void job_enqueued(struct session *s, struct plugin_use *use, const struct job *job)
 {
+    const struct capacity *c = use->state;
+
+    if (c->is_broken)
+        return; /* another plugin's word let it in; there may be a circle */
     for (struct account *a = account_of(use, job->queue); a; a = a->up)
         res_minimum(s, job, a->inqueue);
 }
