@@ -90,6 +90,11 @@ int monitor_connect(const char *folder);
 
 /** The path of a container's group; NULL where the hierarchy is not usable. Yours. */
 char *group_path(const struct runtime *rt, enum controller controller, const char *id);
+/* Of a quota of cpu time: the kernel takes no less, and somewhat more. */
+enum { CPU_PERIOD_US = 100000, CPU_QUOTA_MIN_US = 1000 };
+#define CPU_QUOTA_MAX_US (INT64_C(1) << 40)
+/** The quota a period of so many thousandths of a cpu. */
+int64_t cpu_quota_us(int64_t milli);
 /** Makes the parents of all groups, as far as they can be made. */
 void group_make_parents(const struct runtime *rt);
 void group_remove_parents(const struct runtime *rt);

@@ -19,11 +19,9 @@ static int fault(const struct message *message)
     return message->problem.code == PROBLEM_NONE ? 0 : -EINVAL;
 }
 
-int message_read(struct message *message, struct http_request *request, const struct json_key *keys,
-                 size_t n_keys, bool has_generation)
+int message_parse(struct message *message, const char *body, size_t n, const struct json_key *keys,
+                  size_t n_keys, bool has_generation)
 {
-    size_t n;
-    const char *body = http_body(request, &n);
     struct json_at node;
 
     *message = (struct message){ 0 };
@@ -44,6 +42,15 @@ int message_read(struct message *message, struct http_request *request, const st
         return json_refuse(&generation, PROBLEM_INVALID_FIELD, "is missing");
     }
     return fault(message);
+}
+
+int message_read(struct message *message, struct http_request *request, const struct json_key *keys,
+                 size_t n_keys, bool has_generation)
+{
+    size_t n;
+    const char *body = http_body(request, &n);
+
+    return message_parse(message, body, n, keys, n_keys, has_generation);
 }
 
 void message_fini(struct message *message)
@@ -224,7 +231,6 @@ int read_register(struct talk *talk, struct op_register *out)
     json_get_int(top, "revisionSeen", 0, INT64_MAX, &seen);
     out->node = text_copy(talk->message.node);
     out->boot_id = text_copy(boot_id);
-    out->address = text_copy(http_peer(talk->request));
     out->incarnation = text_copy(incarnation);
     out->identity = text_copy(identity);
     out->disabled = read_disabled(top);

@@ -226,13 +226,16 @@ void talk_register(struct nodes *nodes, struct http_request *request)
         { "disabled", false },
     };
     struct talk *talk = talk_new(nodes, request, finish_register);
+    struct op_register *reg;
 
     if (message_read(&talk->message, request, keys, COUNT_OF(keys), false) < 0) {
         talk_refuse(talk);
         return;
     }
     make_items(talk, 1);
-    if (read_register(talk, &make_op(&talk->items[0], OP_REGISTER)->reg) < 0) {
+    reg = &make_op(&talk->items[0], OP_REGISTER)->reg;
+    reg->address = text_copy(http_peer(request));
+    if (read_register(talk, reg) < 0) {
         talk_refuse(talk);
         return;
     }
