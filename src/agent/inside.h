@@ -54,10 +54,11 @@ struct attempt {
 
     struct attempt *next_in_queue;
     bool is_queued, has_turn;
-    bool wants_ack;  /* in agent->acks */
-    bool wants_word; /* in agent->words */
-    bool says_start; /* its running was not taken yet */
-    enum said said;  /* under way */
+    bool wants_ack;       /* in agent->acks */
+    bool wants_word;      /* in agent->words */
+    bool says_start;      /* its running was not taken yet */
+    int64_t say_start_ms; /* not before this, boot */
+    enum said said;       /* under way */
 
     struct wire_timings timings;
     int64_t received_us, asked_us, ready_us, called_us; /* boot; of phases */
@@ -119,7 +120,8 @@ struct agent {
     bool was_registered, is_told_down;
     bool is_disabled_said; /* in the last message that tells */
     struct client_ticket *registering, *beating, *having, *working, *acking, *wording, *leaving;
-    struct timer *register_timer, *beat_timer, *work_timer, *mail_timer;
+    struct timer *register_timer, *beat_timer, *work_timer, *mail_timer, *start_timer;
+    bool has_start_timer; /* it is set */
     int64_t register_pause_ms, work_pause_ms, mail_pause_ms;
     VEC_OF(struct attempt *) acks, words; /* to be sent; NULL: it is gone */
     struct sents acks_sent, words_sent;
@@ -208,6 +210,8 @@ void link_close(struct agent *agent);
 
 void mail_ack(struct attempt *attempt);
 void mail_word(struct attempt *attempt);
+/** A report of a start may have waited long enough for its end. */
+void mail_start_waited(struct agent *agent);
 /** The attempt is gone. */
 void mail_forget(struct attempt *attempt);
 /** Sends what waits; after a registration, with all that was asked and not answered. */

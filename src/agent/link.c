@@ -545,12 +545,18 @@ static void on_mail_timer(void *arg)
     mail_flush(arg);
 }
 
+static void on_start_timer(void *arg)
+{
+    mail_start_waited(arg);
+}
+
 void link_open(struct agent *agent)
 {
     agent->register_timer = timer_new(agent->loop, send_registration, agent);
     agent->beat_timer = timer_new(agent->loop, beat, agent);
     agent->work_timer = timer_new(agent->loop, open_work, agent);
     agent->mail_timer = timer_new(agent->loop, on_mail_timer, agent);
+    agent->start_timer = timer_new(agent->loop, on_start_timer, agent);
 }
 
 void link_close(struct agent *agent)
@@ -559,4 +565,5 @@ void link_close(struct agent *agent)
     timer_free(agent->beat_timer);
     timer_free(agent->work_timer);
     timer_free(agent->mail_timer);
+    timer_free(agent->start_timer);
 }

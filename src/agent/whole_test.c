@@ -94,6 +94,44 @@ TEST(attempts_end_as_they_should)
     end();
 }
 
+static int64_t stand_still_us(void *arg)
+{
+    (void)arg;
+    return 1000000000000;
+}
+
+static int64_t stand_still_ms(void *arg)
+{
+    (void)arg;
+    return 1800000000000;
+}
+
+static bool has_an_end(struct fake *f)
+{
+    return f->attempts[0].n_ends || f->attempts[1].n_ends;
+}
+
+/* No time passes in which a start's report could have waited long enough. */
+TEST(an_end_goes_without_a_report_of_the_start)
+{
+    static const struct clock stands_still = { stand_still_us, stand_still_ms, NULL };
+    struct fake_attempt *runs;
+
+    begin();
+    fake.clock = &stands_still;
+    fake_spawn(&fake, NULL);
+    fake_wait(&fake, fake_has_stream, "the stream of work");
+    runs = fake_add(&fake, "j-1/task.0#1", SLEEP);
+    fake_add(&fake, "j-2/task.0#1", TRUE_SPEC);
+    fake_wait(&fake, has_an_end, "the end of one");
+    CHECK_EQ(fake.n_starts, 0);
+    fake_stop(&fake, runs, CAUSE_CANCELLED, 5000);
+    fake_wait(&fake, fake_all_ended, "the end of the other");
+    CHECK_EQ(fake.n_starts, 0);
+    CHECK(runs->has_started_at);
+    end();
+}
+
 TEST(stops_are_obeyed)
 {
     struct fake_attempt *cancelled, *dropped;
