@@ -34,7 +34,7 @@ static void read_order(const json_t *line, const char *id)
         assert(strcmp(c->id, id) == 0 && strcmp(c->folder, "/folder") == 0);
         assert((int)c->runtime >= 0 && c->runtime < RUNTIME_KIND_COUNT);
         assert(c->cpu_milli >= 0 && c->memory_bytes >= 0 && c->pids > 0);
-        assert(order.limit_ms >= 0 && order.limit_ms <= QUANTITY_MAX);
+        assert(order.container.limit_ms >= 0 && order.container.limit_ms <= QUANTITY_MAX);
         assert(order.grace_ms >= 0 && order.grace_ms <= QUANTITY_MAX);
         assert(c->cpu_milli <= QUANTITY_MAX);
         assert(c->runtime == RUNTIME_PROCESS ? c->command || c->args : c->image != NULL);
