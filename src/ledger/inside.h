@@ -7,6 +7,7 @@
 #include <pthread.h>
 
 #include "base/digest.h"
+#include "base/mem_keep.h"
 #include "ledger/changes.h"
 #include "ledger/judge.h"
 #include "ledger/ledger.h"
@@ -47,6 +48,7 @@ struct ledger {
     uint64_t n_batches;
     struct writing writing;
     struct pace pace;
+    struct mem_ahead ahead;
 
     pthread_t thread;
     bool has_thread;

@@ -415,6 +415,7 @@ void *writer_run(void *arg)
             continue;
         memcpy(l->writing.ops, ops, n * sizeof(*ops));
         l->writing.n_ops = n;
+        mem_ahead(&l->ahead);
         run_batch(l);
     }
     if (l->is_unsure)
