@@ -15,6 +15,8 @@
 struct arguments {
     bool node_affinity, node_ports, taint_toleration, pod_affinity, claims;
     bool ignored;
+    int64_t ignored_number;
+    const struct berth_value *ignored_value;
 };
 
 static const struct argument known[] = {
@@ -28,6 +30,11 @@ static const struct argument known[] = {
     { "predicate.VolumeBindingEnable", ARG_BOOL, offsetof(struct arguments, ignored) },
     { "predicate.DynamicResourceAllocationEnable", ARG_BOOL, offsetof(struct arguments, claims) },
     { "predicate.CacheEnable", ARG_BOOL, offsetof(struct arguments, ignored) },
+    { "volumebinding.bindTimeoutSeconds", ARG_INT, offsetof(struct arguments, ignored_number) },
+    { "volumebinding.weight", ARG_INT, offsetof(struct arguments, ignored_number) },
+    { "volumebinding.shape", ARG_ANY, offsetof(struct arguments, ignored_value) },
+    { "dynamicresources.filterTimeoutSeconds", ARG_INT,
+      offsetof(struct arguments, ignored_number) },
 };
 
 static int configure(const struct berth_value *arguments, struct arena *arena, void **out,
@@ -35,7 +42,7 @@ static int configure(const struct berth_value *arguments, struct arena *arena, v
 {
     struct arguments *a = ARENA_NEW0(arena, struct arguments);
 
-    *a = (struct arguments){ true, true, true, true, true, false };
+    *a = (struct arguments){ true, true, true, true, true, false, 0, NULL };
     *out = a;
     return arguments_read(arguments, known, COUNT_OF(known), NULL, a, err);
 }
