@@ -42,8 +42,8 @@ static bool may_go(const struct hunt *h, const struct task *victim)
         return false;
     if (h->task->group->kind->best_effort && !victim->group->kind->best_effort)
         return false;
-    if (!task_is_preemptable(victim))
-        return false;
+    if (victim->group->spec->not_preemptable)
+        return false; /* what its job says counts for whole gangs alone */
     return h->within ? theirs == mine : theirs != mine && theirs->queue == mine->queue;
 }
 

@@ -12,7 +12,7 @@ static bool may_go(const struct task *task, const struct task *victim)
 {
     const struct queue *mine = task->group->job->queue, *theirs = victim->group->job->queue;
 
-    return victim->state == BERTH_TASK_RUNNING && task_is_preemptable(victim) && theirs &&
+    return victim->state == BERTH_TASK_RUNNING && !victim->group->spec->not_preemptable && theirs &&
            theirs != mine && theirs->kept && !theirs->kept->not_reclaimable;
 }
 
