@@ -77,7 +77,7 @@ static const struct {
     { "a slash at the end", "GET /v1/jobs/", "", NULL, 404, "NOT_FOUND" },
     { "another method", "PUT /v1/jobs", "", NULL, 405, "METHOD_NOT_ALLOWED" },
     { "an unknown parameter", "GET /v1/jobs?colour=red", "", NULL, 400, "UNKNOWN_PARAMETER" },
-    { "a parameter of another path", "GET /v1/queues?limit=1", "", NULL, 400, "UNKNOWN_PARAMETER" },
+    { "a parameter of another path", "GET /v1/queues?active=1", "", NULL, 400, "UNKNOWN_PARAMETER" },
     { "a limit of 0", "GET /v1/jobs?limit=0", "", NULL, 400, "BAD_REQUEST" },
     { "a limit above the most", "GET /v1/jobs?limit=1001", "", NULL, 400, "BAD_REQUEST" },
     { "a state that is none", "GET /v1/jobs?state=asleep", "", NULL, 400, "BAD_REQUEST" },
