@@ -16,7 +16,7 @@ static const struct listing listing = { columns, COUNT_OF(columns), "id", "name"
 
 static int run_list(struct cli *cli, const struct args *args)
 {
-    return cli_list(cli, args, "/v1/tokens", &listing);
+    return cli_list(cli, args, "/v1/tokens", "token.*", &listing);
 }
 
 /* The id of the one token that begins so. Nothing is deleted by a word that no token answers to:
@@ -145,7 +145,8 @@ static const struct cli_flag own[] = {
     { "lifetime", 0, "TIME", "how long it is good: 30d (default: for ever)", NULL, false },
 };
 static const struct flag_set own_flags = { "Flags of the token", own, COUNT_OF(own) };
-static const struct grammar list_grammar = { .sets = { &output_flags, &client_flags } };
+static const struct grammar list_grammar = { .sets = { &list_flags, &output_flags,
+                                                       &client_flags } };
 static const struct grammar create_grammar = {
     .sets = { &own_flags, &output_flags, &client_flags },
     .rest = "NAME",
@@ -165,7 +166,8 @@ const struct verb verb_token_list = {
     .run = run_list,
     .help = "List the tokens, without their secrets",
     .usage = "[FLAG...]",
-    .examples = { "token list", "token list -o json" },
+    .more = "FIELD is one of id name user namespace rights until.",
+    .examples = { "token list --sort until", "token list -o json" },
     .grammar = &list_grammar,
 };
 const struct verb verb_token_create = {

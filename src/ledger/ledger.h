@@ -522,6 +522,8 @@ MUST_CHECK int ledger_check(const char *store, struct ledger_report *report, str
 
 /** Counts a row down, and frees it with the last. NULL is fine. Any thread. */
 void row_free(enum row_kind kind, void *row);
+/** The same row once more, for who keeps it beyond a walk: to row_free. Rows never change. */
+void *row_ref(const void *row);
 /**
  * Reads a row as an event's body has it: the same row again, to the byte.
  *

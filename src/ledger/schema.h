@@ -48,8 +48,6 @@ extern const struct kind schema[ROW_KIND_COUNT];
 void *row_new(enum row_kind kind);
 /** Another row with the same values, counted once. */
 void *row_copy(enum row_kind kind, const void *row);
-/** Counts a row up; any thread. */
-void *row_ref(const void *row);
 /** Sets a text of an unpublished row, copying it; NULL is "". */
 void row_set(char **at, const char *text);
 

@@ -141,6 +141,40 @@ S
     "$BERTH" cancel "$next"
 }
 
+@test "lists are sorted, cut and watched" {
+    node=$("$BERTH" node list -o name)
+    a=$("$BERTH" submit -o id --quiet --name sorted-a --priority 3 --cpu 1000 --runtime process -- true)
+    b=$("$BERTH" submit -o id --quiet --name sorted-b --priority 9 --cpu 1000 --runtime process -- true)
+    [ "$("$BERTH" ps --sort -PRI --state pending --quiet)" = "$b"$'\n'"$a" ]
+    [ "$("$BERTH" ps --sort priority --quiet --limit 1 2>/dev/null)" = "$a" ]
+    [ "$("$BERTH" ps -o csv --no-header --name sorted-b | cut -d, -f1-5)" = "$b,sorted-b,default,9,pending" ]
+    [ "$("$BERTH" ps --name sorted-a -o 'template={name}:{tasks.total}')" = sorted-a:1 ]
+    run "$BERTH" ps --sort colour
+    [ "$status" -eq 2 ]
+    [[ $output == *"want one of id name"* ]]
+    [ "$("$BERTH" node list -l host/name --state ready,cordoned --sort -free.cpu --quiet)" = "$node" ]
+    [ -z "$("$BERTH" node list -l gone --quiet)" ]
+    # What changes is appended; what leaves the list is printed once more, as it ended.
+    "$BERTH" ps -w -o jsonl --name sorted-a >"$BATS_TEST_TMPDIR/jobs" 3>&- &
+    jobs=$!
+    "$BERTH" node list -w -o jsonl >"$BATS_TEST_TMPDIR/nodes" 3>&- &
+    nodes=$!
+    until_true 20 grep -q '"pending"' "$BATS_TEST_TMPDIR/jobs"
+    until_true 20 grep -q '"ready"' "$BATS_TEST_TMPDIR/nodes"
+    "$BERTH" cancel "$a" "$b"
+    "$BERTH" node cordon "$node"
+    until_true 20 grep -q '"cancelled"' "$BATS_TEST_TMPDIR/jobs"
+    until_true 20 grep -q '"cordoned"' "$BATS_TEST_TMPDIR/nodes"
+    kill "$jobs" "$nodes"
+    "$BERTH" node uncordon "$node"
+    curl -sS -N -m 20 -H "Authorization: Bearer $(cat "$BERTH_TOKEN_FILE")" \
+        "$BERTH_ADDR/v1/jobs?watch=1&from=0&state=pending&name=sorted-b" >"$BATS_TEST_TMPDIR/watch" 3>&- &
+    watch=$!
+    until_true 20 grep -q '"left":true' "$BATS_TEST_TMPDIR/watch"
+    kill "$watch"
+    [ "$(head -n 1 "$BATS_TEST_TMPDIR/watch" | jq -r '.type + " " + .object.name')" = "job.submitted sorted-b" ]
+}
+
 @test "a plan says what would be, and changes nothing" {
     run "$BERTH" plan --name small --cpu 100m --tasks 2 --runtime process -- true
     echo "$output"
