@@ -9,6 +9,7 @@ setup() {
     HOME=$(mktemp -d)
     export HOME XDG_CONFIG_HOME=$HOME/none XDG_RUNTIME_DIR=$HOME
     unset "${!BERTH_@}"
+    export BERTH_RUN_DIR=$HOME/run
     cd "$HOME" || return 1
 }
 
