@@ -312,6 +312,8 @@ static void read_node(struct scenario *s, struct reader *r, const struct json_at
     take_numbers(r, at, "cores", &out->cores);
     take_seconds(at, "heartbeatAgeSeconds", &age_ms);
     out->heard_at_ms = r->now_ms - age_ms;
+    if (!out->heard_at_ms && age_ms)
+        out->heard_at_ms = 1; /* 1970 itself; 0 means "not said" to the engine */
     read_devices(s, r, at, known);
     scenario_add(s, BERTH_NODE, out);
     read_usage(s, r, at, out->id);
