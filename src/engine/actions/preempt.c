@@ -271,7 +271,7 @@ static bool preempt(const struct hunt *h)
 {
     struct node **nodes = ARENA_NEW0_N(&h->s->arena, struct node *, h->s->model->nodes.n + 1);
 
-    if (h->task->group->spec->never_preempts)
+    if (!task_may_preempt(h->task))
         return false;
     return take_from_any(h, nodes, list_nodes(h, true, nodes)) ||
            take_from_any(h, nodes, list_nodes(h, false, nodes));
