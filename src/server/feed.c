@@ -476,15 +476,19 @@ static void retire_spec(struct feed *feed, struct fed *fed)
 
 /* Reads a job's specification anew if it is another one. Tasks that were told of stay so: groups
  * and replicas never change. */
-static bool take_spec(struct feed *feed, struct fed *fed, const struct row_job *row, const char *id)
+static bool take_spec(struct feed *feed, struct fed *fed, const struct batch_event *event,
+                      const char *id)
 {
+    const struct row_job *row = event->row.job;
     struct job_spec *spec = NULL;
     struct err err = { 0 };
     uint32_t n = 0;
 
     if (fed->spec && strcmp(fed->spec_text, row->spec) == 0)
         return false;
-    if (job_spec_from_canonical(row->spec, &spec, &err) < 0) {
+    if (event->spec) {
+        spec = job_spec_ref(event->spec);
+    } else if (job_spec_from_canonical(row->spec, &spec, &err) < 0) {
         bad_row("job", id, err.text);
         return false;
     }
@@ -576,7 +580,7 @@ static void feed_job_row(struct feed *feed, const struct batch_event *event, str
     }
     before = fed->job;
     name_job(row->id, id);
-    is_new = take_spec(feed, fed, row, id);
+    is_new = take_spec(feed, fed, event, id);
     if (!fed->spec)
         return;
     job = &fed->job;
