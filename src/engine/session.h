@@ -50,7 +50,7 @@ struct seat {
     bool is_pending;   /* not admitted */
     bool was_admitted; /* by this session, which has not said so yet */
     bool was_bound;    /* by this session */
-    bool is_parted;    /* of a line, and has a place: it is watched alone */
+    bool is_parted;    /* of a line, and on its own now: it is watched alone */
     bool is_refused;   /* a plugin refused a placement; it is tried no more */
     bool *failed;      /* by group: a task of its role found no node */
     uint32_t *held;    /* by group, at the end: tasks with a place that are not bound; NULL: none */
