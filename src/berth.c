@@ -7,10 +7,11 @@
 #include "sim/sim.h"
 
 static const struct verb *const verbs[] = {
-    &verb_run,          &verb_submit,        &verb_ps,           &verb_explain,
-    &verb_explain_code, &verb_logs,          &verb_cancel,       &verb_wait,
-    &verb_job_list,     &verb_job_show,      &verb_job_timeline, &verb_job_set,
-    &verb_job_hold,     &verb_job_release,   &verb_node_list,    &verb_node_show,
+    &verb_run,          &verb_submit,        &verb_plan,         &verb_ps,
+    &verb_explain,      &verb_explain_code,  &verb_logs,         &verb_cancel,
+    &verb_wait,         &verb_job_list,      &verb_job_show,     &verb_job_timeline,
+    &verb_job_set,      &verb_job_hold,      &verb_job_release,  &verb_job_requeue,
+    &verb_job_suspend,  &verb_job_resume,    &verb_node_list,    &verb_node_show,
     &verb_node_cordon,  &verb_node_uncordon, &verb_node_drain,   &verb_node_label,
     &verb_node_forget,  &verb_queue_list,    &verb_queue_show,   &verb_queue_why,
     &verb_queue_create, &verb_queue_set,     &verb_queue_delete, &verb_token_list,

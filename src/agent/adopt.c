@@ -11,32 +11,11 @@
 #include <unistd.h>
 
 #include "agent/inside.h"
+#include "agent/stored.h"
 #include "base/file.h"
 #include "base/log.h"
 
 enum { SPEC_MAX_BYTES = CLIENT_LINE_MAX_BYTES + 4096 /* of notes */ };
-
-/* What an earlier agent noted behind the spec. */
-struct notes {
-    bool was_called, is_orphan;
-    enum cause stop; /* CAUSE_NONE: none was wanted */
-};
-
-static void read_notes(const char *text, struct notes *out)
-{
-    while (*text) {
-        size_t n = strcspn(text, "\n");
-        CLEANUP(freep) char *line = text_format("%.*s", (int)n, text);
-
-        if (text_eq(line, "starting=1"))
-            out->was_called = true;
-        else if (text_eq(line, "orphan=1"))
-            out->is_orphan = true;
-        else if (text_begins(line, "stop="))
-            out->stop = (enum cause)states_find(line + strlen("stop="), cause_words, CAUSE_COUNT);
-        text += n + (text[n] == '\n');
-    }
-}
 
 /* What is no attempt of ours, or cannot be read: ended and removed. */
 static int discard(struct agent *agent, const char *folder, const char *why, struct err *err)
@@ -146,23 +125,10 @@ static json_t *read_line(const char *folder, const char *id, struct notes *notes
 {
     CLEANUP(freep) char *path = text_format("%s/spec", folder);
     CLEANUP(str_fini) struct str text = { 0 };
-    char expected[ORDER_ID_SIZE];
-    const char *name, *end;
-    json_t *line;
 
     if (file_read(AT_FDCWD, path, SPEC_MAX_BYTES, &text, err) < 0)
         return NULL;
-    end = strchr(str_text(&text), '\n'); /* missing: it was not stored whole */
-    line = end ? json_loadb(str_text(&text), (size_t)(end - str_text(&text)), 0, NULL) : NULL;
-    if (end)
-        read_notes(end + 1, notes);
-    name = json_string_value(json_object_get(line, "attempt"));
-    if (name && order_id(name, expected, err) == 0 && text_eq(expected, id))
-        return line;
-    if (!err->code)
-        err_set(err, -EINVAL, "%s is not the start of %s", path, id);
-    json_decref(line);
-    return NULL;
+    return stored_read(str_text(&text), id, notes, err);
 }
 
 static int adopt_one(struct agent *agent, const char *id, struct err *err)

@@ -260,6 +260,7 @@ int agent_open(const struct agent_options *options, struct agent **out, struct e
     if (options->speed_up_attach)
         speed_up(agent);
     link_open(agent);
+    room_open(agent);
     r = adopt_all(agent, err);
     if (r < 0)
         return r;
@@ -379,6 +380,7 @@ void agent_close(struct agent *agent)
     free_attempts(agent);
     client_close(agent->client);
     link_close(agent);
+    room_close(agent);
     timer_free(agent->stopping.timer);
     for (size_t i = 0; i < COUNT_OF(agent->signals); i++)
         fdwatch_free(agent->signals[i]);

@@ -117,7 +117,6 @@ static void on_alarm(void *arg)
     struct attempt *attempt = arg;
     static const enum life_event events[ALARM_COUNT] = {
         [ALARM_START] = LIFE_START_LATE,
-        [ALARM_LIMIT] = LIFE_STOP,
         [ALARM_GRACE] = LIFE_GRACE_OVER,
         [ALARM_CLEAN] = LIFE_CLEAN_AGAIN,
     };
@@ -128,9 +127,7 @@ static void on_alarm(void *arg)
             continue;
         attempt->alarms[i] = 0;
         set_timer(attempt);
-        attempt_happens(attempt, &(struct life_news){ .event = events[i],
-                                                      .cause = CAUSE_LIMIT_REACHED,
-                                                      .grace_ms = attempt->order.grace_ms });
+        attempt_on(attempt, events[i]);
         return;
     }
     set_timer(attempt);
@@ -365,12 +362,6 @@ static void arm_start(struct attempt *attempt)
     arm(attempt, ALARM_START, now_ms(attempt->agent) + attempt->agent->start_timeout_ms);
 }
 
-static void arm_limit(struct attempt *attempt)
-{
-    if (attempt->order.limit_ms)
-        arm(attempt, ALARM_LIMIT, attempt->started_boot_ms + attempt->order.limit_ms);
-}
-
 static void term(struct attempt *attempt)
 {
     signal_all(attempt, STOP_TERM);
@@ -431,7 +422,6 @@ static const struct {
     { LIFE_DO_START, start },
     { LIFE_DO_DISARM, disarm },
     { LIFE_DO_ARM_START, arm_start },
-    { LIFE_DO_ARM_LIMIT, arm_limit },
     { LIFE_DO_NOTE_STOP, note_stop },
     { LIFE_DO_TERM, term },
     { LIFE_DO_ARM_GRACE, arm_grace },

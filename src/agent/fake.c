@@ -271,6 +271,7 @@ static bool take_report(struct fake *fake, const json_t *report)
     bool is_end = text_eq(json_string_value(json_object_get(report, "state")), "ended");
     int next;
 
+    fake->n_starts += !is_end;
     if (!attempt || attempt->generation != fake->generation)
         return false;
     next = attempt_next(attempt->state, is_end ? ATTEMPT_ON_EXIT : ATTEMPT_ON_STARTED);
@@ -473,9 +474,10 @@ static void run_agent(const struct fake *fake, const char *kill_at)
         .version = "test",
         .allow_process = true,
         .default_runtime = fake->default_runtime,
+        .clock = fake->clock,
         .start_timeout_ms = fake->start_timeout_ms,
         .takes_signals = true,
-        .stop_budget_ms = 4000,
+        .stop_budget_ms = fake->stop_budget_ms ? fake->stop_budget_ms : 4000,
     };
     struct agent *agent = NULL;
     struct err err = { 0 };

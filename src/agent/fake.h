@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/clock.h"
 #include "base/http.h"
 #include "base/loop.h"
 #include "base/states.h"
@@ -43,6 +44,7 @@ struct fake {
     const char *incarnation;
     int64_t ttl_ms, beat_ms;
     int n_repeats; /* of reports of an end */
+    int n_starts;  /* reports of a start */
     int n_requests, n_registers, n_beats, n_leaves, n_ack_messages, n_report_messages;
     struct str held; /* the attempts of the last registration, comma behind each */
     struct str info; /* its whole body */
@@ -66,8 +68,9 @@ struct fake {
     int exit_status; /* of the last one: as waitpid gives it */
     struct fdwatch *agent_watch;
     bool agent_is_over;
-    int64_t start_timeout_ms;
+    int64_t start_timeout_ms, stop_budget_ms; /* 0: the agent's own; 4 s */
     const char *default_runtime;
+    const struct clock *clock; /* of the agent; NULL: the machine's */
 
     bool (*until)(struct fake *fake);
     bool is_late;

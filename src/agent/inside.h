@@ -17,7 +17,7 @@
 #include "base/pool.h"
 #include "base/vec.h"
 
-enum alarm { ALARM_START, ALARM_LIMIT, ALARM_GRACE, ALARM_CLEAN, ALARM_COUNT };
+enum alarm { ALARM_START, ALARM_GRACE, ALARM_CLEAN, ALARM_COUNT };
 
 enum said { SAID_NOTHING, SAID_START, SAID_END };
 
@@ -37,7 +37,7 @@ struct attempt {
 
     /* of the work on a thread of a pool; there is at most one, and it owns these until it is done */
     struct {
-        bool is_stored;
+        int stored; /* 0, or why not; the work is over then */
         int r;
         enum detail detail;
         struct err err;
@@ -54,10 +54,11 @@ struct attempt {
 
     struct attempt *next_in_queue;
     bool is_queued, has_turn;
-    bool wants_ack;  /* in agent->acks */
-    bool wants_word; /* in agent->words */
-    bool says_start; /* its running was not taken yet */
-    enum said said;  /* under way */
+    bool wants_ack;       /* in agent->acks */
+    bool wants_word;      /* in agent->words */
+    bool says_start;      /* its running was not taken yet */
+    int64_t say_start_ms; /* not before this, boot */
+    enum said said;       /* under way */
 
     struct wire_timings timings;
     int64_t received_us, asked_us, ready_us, called_us; /* boot; of phases */
@@ -107,14 +108,20 @@ struct agent {
     VEC_OF(unsigned) spares;
     unsigned spare_last;
 
+    /* why no new work is taken; room.c */
+    char disabled[256]; /* "": it is */
+    struct timer *room_timer;
+
     /* the link to the server; link.c, mail.c */
     enum link_state link;
     struct identity identity;
     int64_t generation, ttl_ms, beat_ms, asked_ms; /* asked: when the message under way was sent */
     int64_t lease_until_ms;                        /* no start after this; boot */
     bool was_registered, is_told_down;
+    bool is_disabled_said; /* in the last message that tells */
     struct client_ticket *registering, *beating, *having, *working, *acking, *wording, *leaving;
-    struct timer *register_timer, *beat_timer, *work_timer, *mail_timer;
+    struct timer *register_timer, *beat_timer, *work_timer, *mail_timer, *start_timer;
+    bool has_start_timer; /* it is set */
     int64_t register_pause_ms, work_pause_ms, mail_pause_ms;
     VEC_OF(struct attempt *) acks, words; /* to be sent; NULL: it is gone */
     struct sents acks_sent, words_sent;
@@ -194,6 +201,8 @@ MUST_CHECK int adopt_all(struct agent *agent, struct err *err);
 void link_register(struct agent *agent);
 /** Tells the server that the agent takes no new work. */
 void link_leave(struct agent *agent);
+/** Tells the server that new work is not taken any more, or is again. */
+void link_say_disabled(struct agent *agent);
 void link_open(struct agent *agent);
 void link_close(struct agent *agent);
 
@@ -201,6 +210,8 @@ void link_close(struct agent *agent);
 
 void mail_ack(struct attempt *attempt);
 void mail_word(struct attempt *attempt);
+/** A report of a start may have waited long enough for its end. */
+void mail_start_waited(struct agent *agent);
 /** The attempt is gone. */
 void mail_forget(struct attempt *attempt);
 /** Sends what waits; after a registration, with all that was asked and not answered. */
@@ -210,6 +221,16 @@ void mail_ask_again(struct agent *agent);
 void mail_cut(struct agent *agent);
 /** A pause that doubles. */
 int64_t next_pause(int64_t *pause_ms);
+
+/* ---- room.c ---- */
+
+/** Looks at the data folder for the first time. */
+void room_open(struct agent *agent);
+void room_close(struct agent *agent);
+/** Looks again, and says so if new work is not taken any more, or is again. */
+void room_look(struct agent *agent);
+/** Takes note of a write that failed. False: it was not the disk's fault. */
+bool room_take_failure(struct agent *agent, int error, const char *text);
 
 /* ---- stop.c ---- */
 

@@ -67,7 +67,8 @@ static void set_end(struct life *life, enum cause cause, enum detail detail, con
 {
     struct life_end *end = &life->end;
 
-    if (life->wanted != CAUSE_NONE) {
+    if (life->wanted != CAUSE_NONE &&
+        (cause != CAUSE_LIMIT_REACHED || cause_is_stronger(life->wanted, cause))) {
         cause = life->wanted;
         detail = DETAIL_NONE;
     }
@@ -147,7 +148,7 @@ static unsigned on_started(struct life *life)
     life->has_started = true;
     if (is_end_wanted(life)) /* the stop's own deadlines stay, and its end says all */
         return LIFE_DO_FREE_TURN;
-    return LIFE_DO_FREE_TURN | LIFE_DO_DISARM | LIFE_DO_ARM_LIMIT |
+    return LIFE_DO_FREE_TURN | LIFE_DO_DISARM |
            (life->is_silent ? 0u : (unsigned)LIFE_DO_REPORT_START);
 }
 
@@ -164,6 +165,8 @@ static void set_exit(struct life *life, const struct exit_record *exit)
     if (exit->is_lease_over)
         set_end(life, CAUSE_NODE_LOST, DETAIL_NONE,
                 "the node was cut off from its server: the lease was over");
+    else if (exit->is_limit_over)
+        set_end(life, CAUSE_LIMIT_REACHED, DETAIL_NONE, NULL);
     else
         set_end(life, exit->is_oom ? CAUSE_OUT_OF_MEMORY : CAUSE_COMPLETED, DETAIL_NONE, NULL);
 }

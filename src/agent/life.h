@@ -40,7 +40,7 @@ enum life_event {
     LIFE_STARTED,        /* first instruction */
     LIFE_EXITED,         /* with its record; also a start that failed */
     LIFE_LOST,           /* its monitor died without a record */
-    LIFE_STOP,           /* the server, the limit or the agent wants its end: a cause and a grace */
+    LIFE_STOP,           /* the server or the agent wants its end: a cause and a grace */
     LIFE_DROP,           /* it is over for the server: end it, say nothing */
     LIFE_ORPHANED,       /* the server is not the one that gave it: keep it, say nothing */
     LIFE_START_LATE,     /* the start's deadline passed */
@@ -64,17 +64,16 @@ enum life_deed {
     LIFE_DO_START = 1 << 6,         /* call the runtime */
     LIFE_DO_DISARM = 1 << 7,        /* no deadline of the start or the stop counts any more */
     LIFE_DO_ARM_START = 1 << 8,     /* set the deadline of the start */
-    LIFE_DO_ARM_LIMIT = 1 << 9,     /* set the end of its limit, from its first instruction */
-    LIFE_DO_NOTE_STOP = 1 << 10,    /* write down why its end is wanted */
-    LIFE_DO_TERM = 1 << 11,         /* signal TERM to all of it */
-    LIFE_DO_ARM_GRACE = 1 << 12,    /* LIFE_GRACE_OVER in life.grace_ms */
-    LIFE_DO_KILL = 1 << 13,         /* signal KILL to all of it */
-    LIFE_DO_ARM_KILL = 1 << 14,     /* LIFE_GRACE_OVER when KILL should long have helped */
-    LIFE_DO_REPORT_START = 1 << 15, /* say that it runs */
-    LIFE_DO_CLEAN = 1 << 16,        /* on a thread of the pool; ends what still lives */
-    LIFE_DO_CLEAN_LATER = 1 << 17,  /* LIFE_CLEAN_AGAIN after a pause */
-    LIFE_DO_REPORT_END = 1 << 18,   /* say how it ended, until it is taken */
-    LIFE_DO_RETIRE = 1 << 19,       /* keep its folder among the ended ones and forget it */
+    LIFE_DO_NOTE_STOP = 1 << 9,     /* write down why its end is wanted */
+    LIFE_DO_TERM = 1 << 10,         /* signal TERM to all of it */
+    LIFE_DO_ARM_GRACE = 1 << 11,    /* LIFE_GRACE_OVER in life.grace_ms */
+    LIFE_DO_KILL = 1 << 12,         /* signal KILL to all of it */
+    LIFE_DO_ARM_KILL = 1 << 13,     /* LIFE_GRACE_OVER when KILL should long have helped */
+    LIFE_DO_REPORT_START = 1 << 14, /* say that it runs */
+    LIFE_DO_CLEAN = 1 << 15,        /* on a thread of the pool; ends what still lives */
+    LIFE_DO_CLEAN_LATER = 1 << 16,  /* LIFE_CLEAN_AGAIN after a pause */
+    LIFE_DO_REPORT_END = 1 << 17,   /* say how it ended, until it is taken */
+    LIFE_DO_RETIRE = 1 << 18,       /* keep its folder among the ended ones and forget it */
 };
 
 enum life_ack { ACK_NONE, ACK_ASKED, ACK_GIVEN, ACK_REFUSED };

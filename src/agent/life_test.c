@@ -7,19 +7,24 @@
 #include "base/test.h"
 
 static const char *const deed_words[] = {
-    "prepare",  "cancel",    "ack",       "queue",       "unqueue", "free",      "start",
-    "disarm",   "arm-start", "arm-limit", "note",        "term",    "arm-grace", "kill",
-    "arm-kill", "say-start", "clean",     "clean-later", "say-end", "retire",
+    "prepare",   "cancel",    "ack",         "queue",   "unqueue",   "free", "start",
+    "disarm",    "arm-start", "note",        "term",    "arm-grace", "kill", "arm-kill",
+    "say-start", "clean",     "clean-later", "say-end", "retire",
 };
 
 /* What the words of a script stand for. */
 static const struct exit_record exit_ok = { .has_started = true };
 static const struct exit_record exit_3 = { .has_started = true, .code = 3 };
+static const struct exit_record exit_143 = { .has_started = true, .code = 143 };
+static const struct exit_record exit_kill = { .has_started = true, .signal = 9 };
 static const struct exit_record exit_oom = { .has_started = true, .signal = 9, .is_oom = true };
 static const struct exit_record exit_term = { .has_started = true, .signal = 15 };
 static const struct exit_record exit_lease = { .has_started = true,
                                                .signal = 9,
                                                .is_lease_over = true };
+static const struct exit_record exit_limit = { .has_started = true,
+                                               .signal = 15,
+                                               .is_limit_over = true };
 static const struct exit_record exit_no_command = { .detail = DETAIL_COMMAND_NOT_FOUND,
                                                     .text = "no such file" };
 
@@ -30,14 +35,16 @@ static const struct {
     { "cancel", { LIFE_STOP, .cause = CAUSE_CANCELLED, .grace_ms = 500 } },
     { "cancel-now", { LIFE_STOP, .cause = CAUSE_CANCELLED } },
     { "evict", { LIFE_STOP, .cause = CAUSE_EVICTED, .grace_ms = 1000 } },
-    { "limit", { LIFE_STOP, .cause = CAUSE_LIMIT_REACHED, .grace_ms = 1000 } },
     { "prepare-cancelled", { .event = LIFE_PREPARE_FAILED } },
     { "no-image", { LIFE_PREPARE_FAILED, .detail = DETAIL_IMAGE_ABSENT, .text = "no image" } },
     { "exit-0", { LIFE_EXITED, .exit = &exit_ok } },
     { "exit-3", { LIFE_EXITED, .exit = &exit_3 } },
+    { "exit-143", { LIFE_EXITED, .exit = &exit_143 } },
+    { "exit-kill", { LIFE_EXITED, .exit = &exit_kill } },
     { "exit-oom", { LIFE_EXITED, .exit = &exit_oom } },
     { "exit-term", { LIFE_EXITED, .exit = &exit_term } },
     { "exit-lease", { LIFE_EXITED, .exit = &exit_lease } },
+    { "exit-limit", { LIFE_EXITED, .exit = &exit_limit } },
     { "exit-no-command", { LIFE_EXITED, .exit = &exit_no_command } },
 };
 
@@ -81,7 +88,7 @@ static void play(struct life *life, enum life_begin begin, const char *script, s
 }
 
 #define BY_THE_BOOK "stored acked prepared turn started"
-#define STARTED     "prepare ack arm-start queue start free+disarm+arm-limit+say-start"
+#define STARTED     "prepare ack arm-start queue start free+disarm+say-start"
 #define END_DEEDS   " disarm+clean say-end retire"
 
 static const struct {
@@ -97,8 +104,8 @@ static const struct {
       CAUSE_COMPLETED, DETAIL_NONE, 0, 0, false },
     { "the preparation is faster than the ack", LIFE_DELIVERED,
       "stored prepared acked turn started exit-3 cleaned taken",
-      "prepare ack - queue+arm-start start free+disarm+arm-limit+say-start" END_DEEDS,
-      CAUSE_COMPLETED, DETAIL_NONE, 3, 0, false },
+      "prepare ack - queue+arm-start start free+disarm+say-start" END_DEEDS, CAUSE_COMPLETED,
+      DETAIL_NONE, 3, 0, false },
     { "refused while it is being prepared", LIFE_DELIVERED,
       "stored refused prepare-cancelled cleaned", "prepare ack cancel disarm+clean retire",
       CAUSE_NONE, DETAIL_NONE, 0, 0, true },
@@ -149,9 +156,27 @@ static const struct {
       BY_THE_BOOK " cancel evict exit-term cleaned taken",
       STARTED " disarm+note+term+arm-grace -" END_DEEDS, CAUSE_CANCELLED, DETAIL_NONE, 0, 15,
       false },
-    { "the limit", LIFE_DELIVERED, BY_THE_BOOK " limit exit-oom cleaned taken",
-      STARTED " disarm+note+term+arm-grace" END_DEEDS, CAUSE_LIMIT_REACHED, DETAIL_NONE, 0, 9,
+    { "the limit", LIFE_DELIVERED, BY_THE_BOOK " exit-limit cleaned taken", STARTED END_DEEDS,
+      CAUSE_LIMIT_REACHED, DETAIL_NONE, 0, 15, false },
+    { "evicted, then the limit: the stronger stands", LIFE_DELIVERED,
+      BY_THE_BOOK " evict exit-limit cleaned taken",
+      STARTED " disarm+note+term+arm-grace" END_DEEDS, CAUSE_LIMIT_REACHED, DETAIL_NONE, 0, 15,
       false },
+    { "cancelled, then the limit: the stronger stands", LIFE_DELIVERED,
+      BY_THE_BOOK " cancel exit-limit cleaned taken",
+      STARTED " disarm+note+term+arm-grace" END_DEEDS, CAUSE_CANCELLED, DETAIL_NONE, 0, 15, false },
+
+    { "cancelled, and out of memory meanwhile", LIFE_DELIVERED,
+      BY_THE_BOOK " cancel exit-oom cleaned taken", STARTED " disarm+note+term+arm-grace" END_DEEDS,
+      CAUSE_CANCELLED, DETAIL_NONE, 0, 9, false },
+    { "cancelled, and over with code 0 meanwhile", LIFE_DELIVERED,
+      BY_THE_BOOK " cancel exit-0 cleaned taken", STARTED " disarm+note+term+arm-grace" END_DEEDS,
+      CAUSE_CANCELLED, DETAIL_NONE, 0, 0, false },
+    { "killed, and not for memory", LIFE_DELIVERED, BY_THE_BOOK " exit-kill cleaned taken",
+      STARTED END_DEEDS, CAUSE_COMPLETED, DETAIL_NONE, 0, 9, false },
+    { "TERM of its own: the code is kept as it is", LIFE_DELIVERED,
+      BY_THE_BOOK " exit-143 cleaned taken", STARTED END_DEEDS, CAUSE_COMPLETED, DETAIL_NONE, 143,
+      0, false },
     { "out of memory", LIFE_DELIVERED, BY_THE_BOOK " exit-oom cleaned taken", STARTED END_DEEDS,
       CAUSE_OUT_OF_MEMORY, DETAIL_NONE, 0, 9, false },
     { "the lease was over", LIFE_DELIVERED, BY_THE_BOOK " exit-lease cleaned taken",
@@ -202,8 +227,7 @@ static const struct {
     { "found fresh: from the beginning", LIFE_FOUND_FRESH, BY_THE_BOOK " exit-0 cleaned taken",
       STARTED END_DEEDS, CAUSE_COMPLETED, DETAIL_NONE, 0, 0, false },
     { "found running", LIFE_FOUND_RUNNING, "started exit-3 cleaned taken",
-      "arm-start free+disarm+arm-limit+say-start" END_DEEDS, CAUSE_COMPLETED, DETAIL_NONE, 3, 0,
-      false },
+      "arm-start free+disarm+say-start" END_DEEDS, CAUSE_COMPLETED, DETAIL_NONE, 3, 0, false },
     { "found running, stopped meanwhile", LIFE_FOUND_RUNNING,
       "cancel started exit-term cleaned taken",
       "arm-start disarm+note+term+arm-grace free" END_DEEDS, CAUSE_CANCELLED, DETAIL_NONE, 0, 15,

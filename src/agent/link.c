@@ -80,7 +80,7 @@ static void extend_lease(struct agent *agent, int64_t sent_ms)
 static void on_start(struct agent *agent, const char *name, const json_t *line, const char *text,
                      size_t n)
 {
-    if (attempt_find(agent, name) || agent->stopping.stage != STOP_NOT)
+    if (attempt_find(agent, name) || agent->stopping.stage != STOP_NOT || agent->disabled[0])
         return; /* it is here already, or it is left to other nodes */
     attempt_deliver(agent, name, json_object_get(line, "spec"), mem_copy(text, n));
 }
@@ -243,7 +243,20 @@ static void on_beat(void *arg, int r, const struct client_answer *answer, const 
     note_revision(agent, json_integer_value(json_object_get(object, "revision")));
     json_decref(object);
     shelf_trim(agent->shelf, clock_wall_ms(agent->clock));
-    timer_set(agent->beat_timer, agent->asked_ms + agent->beat_ms - now_ms(agent));
+    room_look(agent);
+    if (agent->is_disabled_said == (agent->disabled[0] != '\0'))
+        timer_set(agent->beat_timer, agent->asked_ms + agent->beat_ms - now_ms(agent));
+    else
+        timer_set(agent->beat_timer, 0);
+}
+
+static void add_disabled(struct agent *agent, struct str *body)
+{
+    agent->is_disabled_said = agent->disabled[0];
+    if (!agent->is_disabled_said)
+        return;
+    str_add(body, ",\"disabled\":");
+    wire_text(body, agent->disabled);
 }
 
 static void beat(void *arg)
@@ -254,9 +267,16 @@ static void beat(void *arg)
     if (agent->link != LINK_UP || agent->beating)
         return;
     wire_frame(&body, agent->node, agent->generation);
+    add_disabled(agent, &body);
     str_add_char(&body, '}');
     agent->asked_ms = now_ms(agent);
     agent->beating = post(agent, "/v1/worker/beat", &body, agent->beat_ms / 2, on_beat);
+}
+
+void link_say_disabled(struct agent *agent)
+{
+    if (agent->link == LINK_UP && !agent->beating)
+        timer_set(agent->beat_timer, 0);
 }
 
 /* ---- Registering ---- */
@@ -328,6 +348,7 @@ static void add_registration(struct agent *agent, struct str *body)
              agent->register_offers, agent->register_labels, agent->register_taints,
              agent->register_images);
     add_info(agent, body);
+    add_disabled(agent, body);
     add_attempts(agent, body);
     str_add_char(body, '}');
 }
@@ -524,12 +545,18 @@ static void on_mail_timer(void *arg)
     mail_flush(arg);
 }
 
+static void on_start_timer(void *arg)
+{
+    mail_start_waited(arg);
+}
+
 void link_open(struct agent *agent)
 {
     agent->register_timer = timer_new(agent->loop, send_registration, agent);
     agent->beat_timer = timer_new(agent->loop, beat, agent);
     agent->work_timer = timer_new(agent->loop, open_work, agent);
     agent->mail_timer = timer_new(agent->loop, on_mail_timer, agent);
+    agent->start_timer = timer_new(agent->loop, on_start_timer, agent);
 }
 
 void link_close(struct agent *agent)
@@ -538,4 +565,5 @@ void link_close(struct agent *agent)
     timer_free(agent->beat_timer);
     timer_free(agent->work_timer);
     timer_free(agent->mail_timer);
+    timer_free(agent->start_timer);
 }

@@ -3,14 +3,21 @@
  * with the next, so that batches grow with the load and nothing waits without it.
  *
  * What is not answered is sent again: after a pause, or after the next registration. A repeat is
- * harmless. A report of a start that was overtaken by the end is not sent: the end says it all.
+ * harmless. A report of a start waits a moment for the end, which says it all: of a short job it would be a
+ * message more, two rows written and two events.
  */
 #include <string.h>
 
 #include "agent/inside.h"
 #include "base/log.h"
 
-enum { BATCH_MAX = 256, BATCH_MAX_BYTES = 512 << 10, PAUSE_FIRST_MS = 100, PAUSE_MAX_MS = 5000 };
+enum {
+    BATCH_MAX = 256,
+    BATCH_MAX_BYTES = 512 << 10,
+    PAUSE_FIRST_MS = 100,
+    PAUSE_MAX_MS = 5000,
+    START_WAITS_MS = 50, /* so soon nobody looks whether it runs */
+};
 
 int64_t next_pause(int64_t *pause_ms)
 {
@@ -32,11 +39,19 @@ void mail_ack(struct attempt *attempt)
 
 void mail_word(struct attempt *attempt)
 {
-    if (attempt->wants_word)
-        return;
+    struct agent *agent = attempt->agent;
+
+    if (!attempt->wants_word)
+        VEC_PUSH(&agent->words, attempt);
     attempt->wants_word = true;
-    VEC_PUSH(&attempt->agent->words, attempt);
-    mail_flush(attempt->agent);
+    if (attempt->life.step != LIFE_RUNNING) {
+        mail_flush(agent);
+        return;
+    }
+    attempt->say_start_ms = now_ms(agent) + START_WAITS_MS;
+    if (!agent->has_start_timer)
+        timer_set(agent->start_timer, START_WAITS_MS);
+    agent->has_start_timer = true;
 }
 
 void mail_forget(struct attempt *attempt)
@@ -261,30 +276,58 @@ static bool add_word(struct attempt *attempt, struct str *body)
     return true;
 }
 
+static bool waits_for_end(const struct attempt *attempt, int64_t now)
+{
+    return attempt->life.step == LIFE_RUNNING && now < attempt->say_start_ms;
+}
+
+/* Takes those that go now out of the list, and writes them. */
+static void take_words(struct agent *agent, struct str *body)
+{
+    int64_t now = now_ms(agent);
+    size_t n_kept = 0;
+
+    for (size_t i = 0; i < agent->words.n; i++) {
+        struct attempt *attempt = agent->words.at[i];
+        if (!attempt)
+            continue;
+        if (agent->words_sent.n == BATCH_MAX || body->len >= BATCH_MAX_BYTES ||
+            waits_for_end(attempt, now)) {
+            agent->words.at[n_kept++] = attempt;
+            continue;
+        }
+        attempt->wants_word = false;
+        if (add_word(attempt, body))
+            add_sent(agent, false, attempt);
+    }
+    agent->words.n = n_kept;
+}
+
 static void flush_words(struct agent *agent)
 {
     CLEANUP(str_fini) struct str body = { 0 };
-    size_t i = 0;
 
     if (agent->wording || !agent->words.n)
         return;
     wire_frame(&body, agent->node, agent->generation);
     str_add(&body, ",\"reports\":[");
-    for (; i < agent->words.n && agent->words_sent.n < BATCH_MAX && body.len < BATCH_MAX_BYTES;
-         i++) {
-        struct attempt *attempt = agent->words.at[i];
-        if (!attempt)
-            continue;
-        attempt->wants_word = false;
-        if (add_word(attempt, &body))
-            add_sent(agent, false, attempt);
-    }
-    memmove(agent->words.at, agent->words.at + i,
-            (agent->words.n - i) * sizeof(agent->words.at[0]));
-    agent->words.n -= i;
+    take_words(agent, &body);
     str_add(&body, "]}");
     if (agent->words_sent.n)
         agent->wording = post(agent, "/v1/worker/reports", &body, on_words);
+}
+
+void mail_start_waited(struct agent *agent)
+{
+    int64_t now = now_ms(agent), first = INT64_MAX;
+
+    mail_flush(agent);
+    VEC_EACH (at, &agent->words)
+        if (*at && waits_for_end(*at, now) && (*at)->say_start_ms < first)
+            first = (*at)->say_start_ms;
+    agent->has_start_timer = first != INT64_MAX;
+    if (agent->has_start_timer)
+        timer_set(agent->start_timer, first - now);
 }
 
 void mail_flush(struct agent *agent)

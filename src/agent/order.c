@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/name.h"
+#include "base/quantity.h"
 #include "base/str.h"
 
 enum {
@@ -60,9 +61,13 @@ static int64_t number_of(struct order *order, const json_t *spec, const char *ke
 {
     const json_t *value = json_object_get(spec, key);
 
-    if (value && (!json_is_integer(value) || json_integer_value(value) < 0))
-        refuse(order, DETAIL_RUNTIME_FAILED, "%s is not a number of 0 or more", key);
-    return json_integer_value(value);
+    if (!value)
+        return 0;
+    if (json_is_integer(value) && json_integer_value(value) >= 0 &&
+        json_integer_value(value) <= QUANTITY_MAX)
+        return json_integer_value(value);
+    refuse(order, DETAIL_RUNTIME_FAILED, "%s is not a number from 0 to 2^60", key);
+    return 0;
 }
 
 /* A list of texts, ended by NULL; NULL where it is absent or empty. */
@@ -178,7 +183,7 @@ void order_read(const json_t *spec, const char *id, const char *folder,
     c->user = text_of(out, spec, "user");
     on_disconnect = text_of(out, spec, "onDisconnect");
     c->keep_on_disconnect = text_eq(on_disconnect, "keep");
-    out->limit_ms = number_of(out, spec, "limitMs");
+    c->limit_ms = number_of(out, spec, "limitMs");
     out->grace_ms = c->grace_ms = number_of(out, spec, "graceMs");
     read_resources(out, spec);
     read_network(out, spec);

@@ -19,7 +19,7 @@ struct order_rules {
 struct order {
     struct arena arena; /* of all that container points to */
     struct container container;
-    int64_t limit_ms, grace_ms;
+    int64_t grace_ms;
     enum detail detail; /* of a refusal */
     struct err refusal; /* code not 0: it cannot be started here, and why */
 };

@@ -119,7 +119,7 @@ TEST(order_takes_all_that_a_start_says)
     CHECK_EQ(c->memory_bytes, 4096);
     CHECK(c->pids > 0);
     CHECK(c->keep_on_disconnect);
-    CHECK_EQ(order.limit_ms, 5);
+    CHECK_EQ(order.container.limit_ms, 5);
     CHECK_EQ(order.grace_ms, 6);
     order_fini(&order);
 }

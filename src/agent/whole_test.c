@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -93,6 +94,44 @@ TEST(attempts_end_as_they_should)
     end();
 }
 
+static int64_t stand_still_us(void *arg)
+{
+    (void)arg;
+    return 1000000000000;
+}
+
+static int64_t stand_still_ms(void *arg)
+{
+    (void)arg;
+    return 1800000000000;
+}
+
+static bool has_an_end(struct fake *f)
+{
+    return f->attempts[0].n_ends || f->attempts[1].n_ends;
+}
+
+/* No time passes in which a start's report could have waited long enough. */
+TEST(an_end_goes_without_a_report_of_the_start)
+{
+    static const struct clock stands_still = { stand_still_us, stand_still_ms, NULL };
+    struct fake_attempt *runs;
+
+    begin();
+    fake.clock = &stands_still;
+    fake_spawn(&fake, NULL);
+    fake_wait(&fake, fake_has_stream, "the stream of work");
+    runs = fake_add(&fake, "j-1/task.0#1", SLEEP);
+    fake_add(&fake, "j-2/task.0#1", TRUE_SPEC);
+    fake_wait(&fake, has_an_end, "the end of one");
+    CHECK_EQ(fake.n_starts, 0);
+    fake_stop(&fake, runs, CAUSE_CANCELLED, 5000);
+    fake_wait(&fake, fake_all_ended, "the end of the other");
+    CHECK_EQ(fake.n_starts, 0);
+    CHECK(runs->has_started_at);
+    end();
+}
+
 TEST(stops_are_obeyed)
 {
     struct fake_attempt *cancelled, *dropped;
@@ -121,6 +160,41 @@ TEST(shutdown_ends_what_runs_and_leaves)
     CHECK_EQ(attempt->state, ATTEMPT_ENDED);
     CHECK_EQ(attempt->cause, CAUSE_SHUTDOWN);
     CHECK_EQ(fake.n_leaves, 1);
+}
+
+static bool has_left(struct fake *f)
+{
+    return f->n_leaves > 0;
+}
+
+/* With a budget of an hour nothing but its own end can end it before the test is given up. */
+TEST(what_ends_by_itself_while_the_agent_drains_gets_no_signal)
+{
+    CLEANUP(freep) char *pipe = NULL, *spec = NULL;
+    struct fake_attempt *attempt;
+    int status, fd;
+
+    begin();
+    fake.stop_budget_ms = 3600000;
+    pipe = text_format("%s/pipe", fake.dir);
+    CHECK_EQ(mkfifo(pipe, 0666), 0);
+    spec = text_format(SHELL("trap 'exit 9' TERM; read go < %s; exit 3"), pipe);
+    fake_spawn(&fake, NULL);
+    fake_wait(&fake, fake_has_stream, "the stream of work");
+    attempt = fake_add(&fake, "j-1/task.0#1", spec);
+    fake_wait(&fake, fake_all_run, "it to run");
+    CHECK_EQ(kill(fake.agent, SIGTERM), 0);
+    fake_wait(&fake, has_left, "the agent to take its leave");
+    fd = open(pipe, O_WRONLY | O_CLOEXEC); /* whoever reads it is there, or will be */
+    CHECK_EQ(write(fd, "go\n", 3), 3);
+    close(fd);
+    fake_wait(&fake, fake_agent_is_over, "the agent's end");
+    status = fake.exit_status;
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    CHECK_EQ(attempt->state, ATTEMPT_ENDED);
+    CHECK_EQ(attempt->cause, CAUSE_COMPLETED);
+    CHECK_EQ(attempt->code, 3);
+    fake_end(&fake);
 }
 
 static bool has_two_registrations(struct fake *f)

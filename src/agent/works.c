@@ -76,6 +76,11 @@ static void on_stored(void *arg)
     wire_timing_add(&attempt->timings, "receive", 0, now_us(attempt->agent) - attempt->received_us,
                     NULL);
     point("after-store");
+    if (attempt->work.stored < 0 &&
+        room_take_failure(attempt->agent, attempt->work.stored, attempt->work.err.text)) {
+        attempt_on(attempt, LIFE_DROP); /* it was let start by nobody: other nodes may have it */
+        return;
+    }
     attempt_on(attempt, LIFE_STORED);
     relay_poke(attempt->agent->relay, attempt->name);
 }
@@ -87,10 +92,10 @@ static void run_prepare(void *arg)
                                    .end = on_phase_end,
                                    .is_cancelled = &attempt->is_cancelled };
 
-    attempt->work.r = store(attempt, &attempt->work.err);
+    attempt->work.r = attempt->work.stored = store(attempt, &attempt->work.err);
     attempt->work.detail = attempt->work.r < 0 ? DETAIL_RUNTIME_FAILED : DETAIL_NONE;
     loop_post(attempt->agent->loop, on_stored, attempt);
-    if (attempt->work.r < 0)
+    if (attempt->work.stored < 0)
         return;
     if (attempt->order.refusal.code) {
         attempt->work.r = attempt->order.refusal.code;

@@ -149,8 +149,10 @@ static int set_pair(struct flags *flags, const struct flag *flag, const char *te
     CLEANUP(str_fini) struct str pointer = { 0 };
     json_t *value;
 
-    if (!equals || equals == text)
-        return refuse(flags, flag, problem, PROBLEM_INVALID_FIELD, "must be NAME=VALUE");
+    if (!equals || equals == text) {
+        CLEANUP(freep) char *why = text_format("must be %s", flag->value);
+        return refuse(flags, flag, problem, PROBLEM_INVALID_FIELD, why);
+    }
     value = json_string(equals + 1);
     if (!value || json_object_setn_new(object_under(flags->job, flag->key), text,
                                        (size_t)(equals - text), value) < 0)
@@ -187,6 +189,11 @@ static int add_toleration(struct flags *flags, const struct flag *flag, const ch
     if (equals > end)
         equals = NULL;
     n_key = (size_t)((equals ? equals : end) - text);
+    if ((!n_key && equals) || (colon && !colon[1]) || !text[0]) {
+        json_decref(value);
+        return refuse(flags, flag, problem, PROBLEM_INVALID_FIELD,
+                      "must be KEY[=VALUE][:EFFECT], or :EFFECT for every taint of it");
+    }
     if (n_key)
         json_object_set_new(value, "key", json_stringn(text, n_key));
     json_object_set_new(value, "operator", json_string(equals ? "Equal" : "Exists"));

@@ -71,6 +71,19 @@ static const struct {
       "INVALID_FIELD /replicas: --tasks: \"9223372036854775808\" is too large" },
     { "no pair", "--env A", "INVALID_FIELD /env: --env: must be NAME=VALUE" },
     { "no name", "--env =A", "INVALID_FIELD /env: --env: must be NAME=VALUE" },
+    { "no pair of a label", "--label a", "INVALID_FIELD /labels: --label: must be KEY=VALUE" },
+    { "nothing to tolerate", "--toleration :",
+      "INVALID_FIELD /tolerations: --toleration: must be KEY[=VALUE][:EFFECT], or :EFFECT for "
+      "every "
+      "taint of it" },
+    { "no effect", "--toleration k:",
+      "INVALID_FIELD /tolerations: --toleration: must be KEY[=VALUE][:EFFECT], or :EFFECT for "
+      "every "
+      "taint of it" },
+    { "a value of nothing", "--toleration =v",
+      "INVALID_FIELD /tolerations: --toleration: must be KEY[=VALUE][:EFFECT], or :EFFECT for "
+      "every "
+      "taint of it" },
     { "later", "--gpus 1",
       "COMES_LATER /gpu: --gpus: comes with a later version; leave it out for now" },
     { "later too", "--after j-1",

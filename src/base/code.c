@@ -68,8 +68,9 @@ const struct code_text wait_codes[WAIT_CODE_COUNT] = {
 
     [WAIT_NODE_NOT_READY] = { "NODE_NOT_READY", "The node is not heard of, or is leaving.",
                               "Look at the agent on that node.", 0 },
-    [WAIT_NODE_CORDONED] = { "NODE_CORDONED", "The node is cordoned or draining.",
-                             "Uncordon it (berth node uncordon).", 0 },
+    [WAIT_NODE_CORDONED] = { "NODE_CORDONED",
+                             "The node is cordoned, draining, or disabled by its agent.",
+                             "berth node show says why; uncordon it, or give its disk room.", 0 },
     [WAIT_SHARD] = { "SHARD", "The node belongs to another scheduler's shard.",
                      "Change the shard's nodes.", 0 },
     [WAIT_NODE_PINNED] = { "NODE_PINNED", "The task names another node.", "Change the job's node.",
@@ -227,6 +228,8 @@ static const struct code_text end_codes[] = {
       "The process that looked after the container was killed: how it ended is not known, and what "
       "was left of it was ended too.",
       "Look at the node's kernel log (out of memory?), and for who sends signals there.", 0 },
+    { "REQUEUED", "Somebody had its job wait again, or suspended it; no try was spent.",
+      "Nothing to do: it runs again when there is room, a suspended job once it is resumed.", 0 },
     { "IMAGE_ABSENT", "The image is not there.", "Mend the image's path or name.", 0 },
     { "IMAGE_PULL", "The image could not be fetched or unpacked.", "The message says why.", 0 },
     { "MOUNT_FAILED", "The root or a mount could not be made.", "The message says which.", 0 },

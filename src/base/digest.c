@@ -25,21 +25,26 @@ static void to_hex(const unsigned char bytes[32], char out[DIGEST_HEX_SIZE])
  * all else. Without it nothing can be trusted, so the process ends. */
 static struct {
     __typeof__(EVP_Digest) *digest;
-    __typeof__(EVP_sha256) *sha256;
+    EVP_MD *
+        sha256; /* fetched once: looking it up took longer than a digest, and each request has one */
 } crypto;
 
 static void load_crypto(void)
 {
     void *library = dlopen("libcrypto.so.3", RTLD_NOW | RTLD_LOCAL);
     void *digest = library ? dlsym(library, "EVP_Digest") : NULL;
-    void *sha256 = library ? dlsym(library, "EVP_sha256") : NULL;
+    void *found = library ? dlsym(library, "EVP_MD_fetch") : NULL;
+    __typeof__(EVP_MD_fetch) *fetch = NULL;
 
-    if (!digest || !sha256) {
+    memcpy(&crypto.digest, &digest, sizeof(digest));
+    memcpy(&fetch, &found, sizeof(found));
+    if (!crypto.digest || !fetch) {
         fprintf(stderr, "berth: load libcrypto.so.3: %s\n", dlerror());
         abort();
     }
-    memcpy(&crypto.digest, &digest, sizeof(digest));
-    memcpy(&crypto.sha256, &sha256, sizeof(sha256));
+    crypto.sha256 = fetch(NULL, "SHA256", NULL);
+    if (!crypto.sha256)
+        abort();
 }
 
 void digest_hex(const void *data, size_t n, char out[DIGEST_HEX_SIZE])
@@ -49,7 +54,7 @@ void digest_hex(const void *data, size_t n, char out[DIGEST_HEX_SIZE])
     unsigned int size = 0;
 
     pthread_once(&once, load_crypto);
-    if (!crypto.digest(data, n, bytes, &size, crypto.sha256(), NULL) || size != sizeof(bytes))
+    if (!crypto.digest(data, n, bytes, &size, crypto.sha256, NULL) || size != sizeof(bytes))
         abort();
     to_hex(bytes, out);
 }

@@ -11,7 +11,7 @@
 
 #include "base/str.h"
 
-enum { BACKLOG = 1024, HOST_SIZE = 256 };
+enum { BACKLOG = 1024, HOST_SIZE = 256, PORT_MAX = 65535 };
 
 /* "HOST:PORT" or "[HOST]:PORT" taken apart. */
 static int split_address(const char *text, char host[HOST_SIZE], const char **port, struct err *err)
@@ -26,8 +26,11 @@ static int split_address(const char *text, char host[HOST_SIZE], const char **po
     } else if (colon && memchr(text, ':', n)) {
         colon = NULL;
     }
-    if (!colon || n >= HOST_SIZE || text_to_int(colon + 1, 0, 65535, &number) < 0)
+    if (!colon || n >= HOST_SIZE)
         return err_set(err, -EINVAL, "listen address %s: want HOST:PORT or [HOST]:PORT", text);
+    if (text_to_int(colon + 1, 0, PORT_MAX, &number) < 0)
+        return err_set(err, -EINVAL, "listen address %s: the port is not a number in 0..%d", text,
+                       PORT_MAX);
     memcpy(host, begin, n);
     host[n] = '\0';
     *port = colon + 1;
@@ -63,7 +66,7 @@ static void note_address(int fd, struct listen_address *at)
     getsockname(fd, (struct sockaddr *)&bound, &n);
     getnameinfo((struct sockaddr *)&bound, n, host, sizeof(host), port, sizeof(port),
                 NI_NUMERICHOST | NI_NUMERICSERV);
-    if (text_to_int(port, 0, 65535, &number) == 0)
+    if (text_to_int(port, 0, PORT_MAX, &number) == 0)
         at->port = (uint16_t)number;
     snprintf(at->text, sizeof(at->text), strchr(host, ':') ? "[%s]:%s" : "%s:%s", host, port);
 }

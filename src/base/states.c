@@ -45,6 +45,7 @@ const char *const cause_words[CAUSE_COUNT] = {
     [CAUSE_NODE_LOST] = "NODE_LOST",
     [CAUSE_DISOWNED] = "DISOWNED",
     [CAUSE_MONITOR_LOST] = "MONITOR_LOST",
+    [CAUSE_REQUEUED] = "REQUEUED",
 };
 
 const char *const detail_words[DETAIL_COUNT] = {
@@ -164,6 +165,7 @@ bool cause_spends_try(enum cause cause, int exit_code)
     case CAUSE_DRAINED:
     case CAUSE_SHUTDOWN:
     case CAUSE_NODE_LOST:
+    case CAUSE_REQUEUED:
     case CAUSE_COUNT:
         return false;
     }
@@ -182,6 +184,7 @@ static int strength(enum cause cause)
     case CAUSE_EVICTED:
     case CAUSE_DRAINED:
     case CAUSE_SHUTDOWN:
+    case CAUSE_REQUEUED:
         return 1;
     case CAUSE_NONE:
     case CAUSE_COMPLETED:

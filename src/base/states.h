@@ -77,6 +77,7 @@ enum cause {
     CAUSE_NODE_LOST,
     CAUSE_DISOWNED,
     CAUSE_MONITOR_LOST, /* its monitor was killed: how it ended is not known */
+    CAUSE_REQUEUED,     /* a person wants its job to wait again, or to be suspended */
     CAUSE_COUNT
 };
 

@@ -79,4 +79,7 @@ TEST(cause_stronger_is_strict)
     CHECK(cause_is_stronger(CAUSE_CANCELLED, CAUSE_EVICTED));
     CHECK(!cause_is_stronger(CAUSE_EVICTED, CAUSE_CANCELLED));
     CHECK(!cause_is_stronger(CAUSE_EVICTED, CAUSE_DRAINED));
+    CHECK(cause_is_stronger(CAUSE_CANCELLED, CAUSE_REQUEUED));
+    CHECK(cause_is_stronger(CAUSE_REQUEUED, CAUSE_NONE));
+    CHECK(!cause_spends_try(CAUSE_REQUEUED, 143));
 }

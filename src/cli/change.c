@@ -1,6 +1,10 @@
 /*
- * berth job set, hold and release: changes of a job that is not over.
+ * berth job set, hold, release, requeue, suspend and resume: changes of a job.
  */
+#include <string.h>
+
+#include "base/digest.h"
+#include "base/states.h"
 #include "cli/job.h"
 
 /* Each job named, by the id of the word; *out is its path and what follows, yours. */
@@ -78,6 +82,105 @@ static int run_release(struct cli *cli, const struct args *args)
     return act(cli, args, "release");
 }
 
+/* ---- requeue, suspend, resume ---- */
+
+static int make_stop(struct cli *cli, const struct args *args, const char *action, json_t **out)
+{
+    struct err err = { 0 };
+    int64_t grace_ms = -1;
+
+    if (args_duration(args, "grace", &grace_ms, &err) < 0)
+        return cli_fail_usage(cli, "%s", err.text);
+    *out = json_pack("{s:s}", "action", action);
+    if (grace_ms >= 0)
+        json_object_set_new(*out, "graceSeconds", json_integer((grace_ms + 999) / 1000));
+    if (args_has(args, "reason"))
+        json_object_set_new(*out, "reason", json_string(args_get(args, "reason")));
+    return 0;
+}
+
+/* A job that is over stays so: another one is made of what it was, with what was changed of it. */
+static int submit_again(struct cli *cli, const struct args *args, const json_t *job)
+{
+    json_t *spec = json_object_get(job, "spec");
+    json_t *labels = json_object_get(job, "labels");
+    CLEANUP(json_decrefp) json_t *made = NULL;
+    CLEANUP(freep) char *header = NULL;
+    char key[DIGEST_HEX_SIZE];
+    const char *headers[2] = { NULL, NULL };
+    struct client_request request = {
+        .method = "POST", .path = "/v1/jobs", .headers = headers, .is_repeatable = true
+    };
+    struct output output;
+    struct err err = { 0 };
+    int r = cli_need_output(cli, args, &output);
+
+    if (r != 0)
+        return r;
+    if (digest_random_hex(key, &err) < 0)
+        return cli_fail_err(cli, &err);
+    header = text_format("Idempotency-Key: %s", key);
+    headers[0] = header;
+    json_object_set(spec, "priority", json_object_get(job, "priority"));
+    if (labels)
+        json_object_set(spec, "labels", labels);
+    r = cli_call(cli, &request, spec, &made);
+    if (r != 0)
+        return r;
+    if (output.format == OUTPUT_TABLE)
+        printf("%s  %s (%s again)\n", json_string_value(json_object_get(made, "id")),
+               json_string_value(json_object_get(made, "state")),
+               json_string_value(json_object_get(job, "id")));
+    else if (output_item(&output, &job_listing, made, &err) < 0)
+        return cli_fail_usage(cli, "%s", err.text);
+    return EXIT_DONE;
+}
+
+static int requeue_one(struct cli *cli, const struct args *args, const char *word,
+                       const json_t *body)
+{
+    CLEANUP(json_decrefp) json_t *job = NULL;
+    CLEANUP(freep) char *path = NULL, *actions = NULL;
+    int r = path_of(cli, args, word, "", &path);
+
+    if (r == 0)
+        r = cli_get(cli, path, &job);
+    if (r != 0)
+        return r;
+    if (job_state_is_over(json_string_value(json_object_get(job, "state"))))
+        return submit_again(cli, args, job);
+    actions = text_format("%s/actions", path);
+    return cli_change(
+        cli, args,
+        &(struct client_request){ .method = "POST", .path = actions, .is_repeatable = true }, body,
+        &job_listing);
+}
+
+static int run_requeue(struct cli *cli, const struct args *args)
+{
+    CLEANUP(json_decrefp) json_t *body = NULL;
+    int r = make_stop(cli, args, "requeue", &body);
+
+    if (r == 0)
+        r = cli_need_client(cli, args);
+    for (size_t i = 0; r == 0 && i < args->rest.n; i++)
+        r = requeue_one(cli, args, args->rest.at[i], body);
+    return r;
+}
+
+static int run_suspend(struct cli *cli, const struct args *args)
+{
+    CLEANUP(json_decrefp) json_t *body = NULL;
+    int r = make_stop(cli, args, "suspend", &body);
+
+    return r == 0 ? each(cli, args, "POST", "/actions", body) : r;
+}
+
+static int run_resume(struct cli *cli, const struct args *args)
+{
+    return act(cli, args, "resume");
+}
+
 static const struct cli_flag own[] = {
     { "priority", 0, "N", "of the jobs of a queue, the higher comes first", NULL, false },
     { "label", 'l', "LABEL", "KEY=VALUE sets it, KEY- takes it away", NULL, true },
@@ -85,6 +188,18 @@ static const struct cli_flag own[] = {
 static const struct flag_set own_flags = { NULL, own, COUNT_OF(own) };
 static const struct grammar set_grammar = {
     .sets = { &own_flags, &namespace_flags, &output_flags, &client_flags },
+    .rest = "JOB",
+    .rest_words = "@job",
+    .n_rest_min = 1,
+    .n_rest_max = REST_MANY,
+};
+static const struct cli_flag of_stop[] = {
+    { "grace", 0, "TIME", "from TERM to KILL, instead of the job's own", NULL, false },
+    { "reason", 0, "TEXT", "why, for whoever looks at the attempts", NULL, false },
+};
+static const struct flag_set stop_flags = { NULL, of_stop, COUNT_OF(of_stop) };
+static const struct grammar stop_grammar = {
+    .sets = { &stop_flags, &namespace_flags, &output_flags, &client_flags },
     .rest = "JOB",
     .rest_words = "@job",
     .n_rest_min = 1,
@@ -120,5 +235,35 @@ const struct verb verb_job_release = {
     .help = "Let jobs that were held start",
     .usage = "[FLAG...] JOB...",
     .examples = { "job release j-12", "job release j-12 j-13" },
+    .grammar = &grammar,
+};
+const struct verb verb_job_requeue = {
+    .name = "job requeue",
+    .run = run_requeue,
+    .help = "Stop what runs of jobs and let it wait again",
+    .usage = "[FLAG...] JOB...",
+    .more = "What has succeeded or failed stays so; no try is spent. Of a job that is over another "
+            "one\n"
+            "is made, with a new id.",
+    .examples = { "job requeue j-12", "job requeue j-12 --grace 5s --reason 'new image'" },
+    .grammar = &stop_grammar,
+};
+const struct verb verb_job_suspend = {
+    .name = "job suspend",
+    .run = run_suspend,
+    .help = "Stop what runs of jobs, until they are resumed",
+    .usage = "[FLAG...] JOB...",
+    .more =
+        "What was stopped begins anew when the job is resumed; no try is spent. To start nothing\n"
+        "more and let run what runs, hold the job.",
+    .examples = { "job suspend j-12", "job suspend j-12 j-13 --reason 'room for the demo'" },
+    .grammar = &stop_grammar,
+};
+const struct verb verb_job_resume = {
+    .name = "job resume",
+    .run = run_resume,
+    .help = "Let jobs that were suspended start",
+    .usage = "[FLAG...] JOB...",
+    .examples = { "job resume j-12", "job resume j-12 j-13" },
     .grammar = &grammar,
 };

@@ -129,7 +129,8 @@ static const struct verb *find_name(const struct cli *cli, const char *name)
 static const struct verb *find_short_of_job(const struct cli *cli, const char *noun,
                                             const char *word)
 {
-    static const char *const shorts[] = { "run", "submit", "explain", "logs", "cancel", "wait" };
+    static const char *const shorts[] = { "run",  "submit", "plan", "explain",
+                                          "logs", "cancel", "wait" };
 
     for (size_t i = 0; i < COUNT_OF(shorts) && text_eq(noun, "job"); i++)
         if (text_eq(word, shorts[i]))

@@ -26,9 +26,9 @@ struct verb {
     const struct grammar *grammar;
 };
 
-extern const struct verb verb_run, verb_submit;
+extern const struct verb verb_run, verb_submit, verb_plan;
 extern const struct verb verb_ps, verb_job_list, verb_job_show, verb_job_timeline, verb_job_set,
-    verb_job_hold, verb_job_release;
+    verb_job_hold, verb_job_release, verb_job_requeue, verb_job_suspend, verb_job_resume;
 extern const struct verb verb_logs, verb_cancel, verb_wait;
 extern const struct verb verb_explain, verb_explain_code;
 extern const struct verb verb_node_list, verb_node_show, verb_node_cordon, verb_node_uncordon,

@@ -74,7 +74,8 @@ static int read_pairs(const struct args *args, const char *flag, struct flag_pai
         *out = pairs.at;
         *n_out = pairs.n;
         if (!equals || equals == value)
-            return err_set(err, -EINVAL, "--%s: '%s' is not NAME=VALUE", flag, value);
+            return err_set(err, -EINVAL, "--%s: '%s' is not %s", flag, value,
+                           args->flags.at[i].flag->value);
         pair->text[equals - value] = '\0';
         pair->name = pair->text;
         pair->value = pair->text + (equals - value) + 1;

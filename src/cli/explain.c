@@ -3,6 +3,7 @@
 
 #include "base/code.h"
 #include "base/states.h"
+#include "cli/explain.h"
 #include "cli/job.h"
 
 enum { NODES_SHOWN = 8 };
@@ -129,7 +130,8 @@ static void print_head(const json_t *job, const json_t *explain, const struct ou
     output_text(job, "priority", &text);
     if (text_eq(text_of(job, "state"), job_state_words[JOB_PENDING])) {
         str_add(&text, "  waiting ");
-        output_age(job, "submittedAt", output, &text);
+        output_age(job, json_object_get(job, "pendingSince") ? "pendingSince" : "submittedAt",
+                   output, &text);
     }
     if (json_object_get(queue, "place")) {
         str_add(&text, "  place ");
@@ -184,7 +186,7 @@ static void print_state(const json_t *explain)
     } else if (known) {
         str_addf(&text, ": %s", known->sentence);
     }
-    add_part(reason, "blocker", "  ", &text);
+    job_add_blocker(reason, &text);
     printf("%s\n", text.data);
     if (known)
         printf("          %s\n", known->next);
@@ -355,15 +357,13 @@ static void print_changes(const json_t *explain)
         printf("START  latest %s\n", text_of(start, "latest"));
 }
 
-static int print_text(const json_t *job, const json_t *explain, const struct output *output)
+void explain_print(const json_t *explain)
 {
-    print_head(job, explain, output);
     print_state(explain);
     print_gang(explain);
     print_origin(explain);
     print_nodes(json_object_get(explain, "nodes"));
     print_changes(explain);
-    return EXIT_DONE;
 }
 
 /* ---- the verb ---- */
@@ -411,7 +411,11 @@ static int print_explain(struct cli *cli, const struct args *args, const struct 
         return EXIT_DONE;
     }
     r = cli_get(cli, path, &job);
-    return r != 0 ? r : print_text(job, explain, output);
+    if (r != 0)
+        return r;
+    print_head(job, explain, output);
+    explain_print(explain);
+    return EXIT_DONE;
 }
 
 static int run_explain(struct cli *cli, const struct args *args)

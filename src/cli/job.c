@@ -33,18 +33,23 @@ static void column_waiting(const json_t *item, const struct output *output, stru
     const char *state = json_string_value(json_object_get(item, "state"));
 
     if (text_eq(state, job_state_words[JOB_PENDING]))
-        output_age(item, "submittedAt", output, out);
+        output_age(item, json_object_get(item, "pendingSince") ? "pendingSince" : "submittedAt",
+                   output, out);
 }
 
+/* Of what was started several times, since the last one. */
 static void column_running(const json_t *item, const struct output *output, struct str *out)
 {
-    int64_t ms = item_span_ms(item, "startedAt", "endedAt");
+    const char *since = json_object_get(item, "runningSince") ? "runningSince" : "startedAt";
     const char *state = json_string_value(json_object_get(item, "state"));
+    int64_t ms = item_span_ms(item, since, "endedAt");
 
+    if (text_eq(state, job_state_words[JOB_PENDING]))
+        return;
     if (ms >= 0 && !output->is_absolute)
         age_format(ms, out);
-    else if (!text_eq(state, job_state_words[JOB_PENDING]))
-        output_age(item, "startedAt", output, out);
+    else
+        output_age(item, since, output, out);
 }
 
 static void column_memory(const json_t *item, const struct output *output, struct str *out)
@@ -208,6 +213,19 @@ bool job_state_is_over(const char *state)
     return i >= 0 && job_is_over((enum job_state)i);
 }
 
+void job_add_blocker(const json_t *reason, struct str *out)
+{
+    const char *blocker = json_string_value(json_object_get(reason, "blocker"));
+    bool is_job = blocker && text_begins(blocker, "j-");
+
+    if (blocker)
+        str_addf(out, "  %s%s",
+                 !is_job                               ? ""
+                 : json_object_get(reason, "resource") ? "held by "
+                                                       : "behind ",
+                 blocker);
+}
+
 void job_add_reason(const json_t *job, struct str *out)
 {
     const json_t *reasons = json_object_get(job, "reasons");
@@ -220,7 +238,7 @@ void job_add_reason(const json_t *job, struct str *out)
     add_member(reason, "asked", " asked ", out);
     add_member(reason, "free", ", free ", out);
     add_member(reason, "limit", " of ", out);
-    add_member(reason, "blocker", "  ", out);
+    job_add_blocker(reason, out);
     if (json_array_size(reasons) > 1)
         str_addf(out, "  (and %zu more)", json_array_size(reasons) - 1);
 }

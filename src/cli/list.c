@@ -6,6 +6,9 @@
 #include <unistd.h>
 
 #include "cli/verb.h"
+#include "cli/watch.h"
+
+enum { PAGE = 1000, LIMIT_MAX = 100000 };
 
 char *cli_path(const char *prefix, const char *name, const char *more)
 {
@@ -17,22 +20,39 @@ char *cli_path(const char *prefix, const char *name, const char *more)
     return str_take(&path);
 }
 
-int cli_get_all(struct cli *cli, const char *path, json_t **out)
+/* A list that is asked for: its path with what narrows it, and how much of it. */
+struct list {
+    struct cli *cli;
+    struct str path; /* "/v1/nodes?state=ready" */
+    int64_t limit;   /* 0: all */
+};
+
+static void add_query(struct str *path, const char *key, const char *value)
 {
+    if (!value)
+        return;
+    str_addf(path, "%c%s=", strchr(path->data, '?') ? '&' : '?', key);
+    client_escape(value, path);
+}
+
+/* Gathers pages until there are no more, or enough. */
+static int fetch(void *arg, json_t **out)
+{
+    struct list *list = arg;
     CLEANUP(json_decrefp) json_t *all = NULL;
     CLEANUP(freep) char *cursor = text_copy("");
+    json_t *items;
 
     while (cursor) {
         CLEANUP(json_decrefp) json_t *page = NULL;
         CLEANUP(str_fini) struct str paged = { 0 };
+        int r;
 
-        str_add(&paged, path);
-        if (cursor[0]) {
-            str_add(&paged, "?cursor=");
-            client_escape(cursor, &paged);
-        }
-        int r = cli_get(cli, paged.data, &page);
-
+        str_add(&paged, list->path.data);
+        if (list->limit)
+            str_addf(&paged, "%climit=%d", strchr(paged.data, '?') ? '&' : '?', PAGE);
+        add_query(&paged, "cursor", cursor[0] ? cursor : NULL);
+        r = cli_get(list->cli, paged.data, &page);
         if (r != 0)
             return r;
         mem_free(cursor);
@@ -41,26 +61,83 @@ int cli_get_all(struct cli *cli, const char *path, json_t **out)
             all = json_incref(page);
         else
             json_array_extend(json_object_get(all, "items"), json_object_get(page, "items"));
+        if (list->limit && json_array_size(json_object_get(all, "items")) >= (size_t)list->limit)
+            break;
     }
+    items = json_object_get(all, "items");
+    while (list->limit && json_array_size(items) > (size_t)list->limit)
+        json_array_remove(items, json_array_size(items) - 1);
     *out = TAKE(all);
     return 0;
 }
 
-int cli_list(struct cli *cli, const struct args *args, const char *path,
-             const struct listing *listing)
+int cli_get_all(struct cli *cli, const char *path, json_t **out)
+{
+    struct list list = { .cli = cli };
+    int r;
+
+    str_add(&list.path, path);
+    r = fetch(&list, out);
+    str_fini(&list.path);
+    return r;
+}
+
+static const struct cli_flag flags[] = {
+    { "sort", 0, "FIELD", "by a field or column, - before it for the largest first", NULL, false },
+    { "limit", 0, "N", "at most so many", NULL, false },
+    { "watch", 'w', NULL, "print again what changes, until Ctrl-C", NULL, false },
+    { "quiet", 0, NULL, "print ids only", NULL, false },
+};
+const struct flag_set list_flags = { "Flags of the list", flags, COUNT_OF(flags) };
+
+static int print_once(struct list *list, const struct output *output, const struct listing *listing)
 {
     CLEANUP(json_decrefp) json_t *all = NULL;
-    struct output output;
     struct err err = { 0 };
-    int r = cli_need_output(cli, args, &output);
+    int r = fetch(list, &all);
 
-    if (r == 0)
-        r = cli_get_all(cli, path, &all);
     if (r != 0)
         return r;
-    if (output_list(&output, listing, all, &err) < 0)
-        return cli_fail_usage(cli, "%s", err.text);
+    if (output_list(output, listing, all, &err) < 0)
+        return cli_fail_usage(list->cli, "%s", err.text);
     return EXIT_DONE;
+}
+
+static int make_list(struct list *list, const struct args *args, const char *path,
+                     const struct listing *listing)
+{
+    const char *sort = args_maybe(args, "sort");
+    CLEANUP(freep) char *field = sort ? cli_sort_field(listing, sort) : NULL;
+    struct err err = { 0 };
+
+    if (args_int(args, "limit", 1, LIMIT_MAX, &list->limit, &err) < 0)
+        return cli_fail_usage(list->cli, "%s", err.text);
+    str_add(&list->path, path);
+    add_query(&list->path, "state", args_maybe(args, "state"));
+    add_query(&list->path, "label", args_maybe(args, "label"));
+    add_query(&list->path, "sort", field);
+    return 0;
+}
+
+int cli_list(struct cli *cli, const struct args *args, const char *path, const char *types,
+             const struct listing *listing)
+{
+    struct list list = { .cli = cli };
+    CLEANUP(freep) char *query = text_format("&type=%s", types);
+    struct watch_options watched = {
+        .cli = cli, .listing = listing, .query = query, .fetch = fetch, .arg = &list
+    };
+    int r = cli_need_output(cli, args, &watched.output);
+
+    if (r == 0)
+        r = make_list(&list, args, path, listing);
+    if (args_has(args, "quiet"))
+        watched.output.format = OUTPUT_ID;
+    if (r == 0)
+        r = args_has(args, "watch") ? cli_watch(&watched)
+                                    : print_once(&list, &watched.output, listing);
+    str_fini(&list.path);
+    return r;
 }
 
 int cli_show(struct cli *cli, const struct args *args, const char *prefix,

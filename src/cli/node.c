@@ -56,14 +56,17 @@ static void column_other(const json_t *item, const struct output *output, struct
 
 static void column_age(const json_t *item, const struct output *output, struct str *out)
 {
-    output_age(item, "registeredAt", output, out);
+    output_age(item, "firstRegisteredAt", output, out);
 }
 
 static void column_reason(const json_t *item, const struct output *output, struct str *out)
 {
     const json_t *cordon = json_object_get(item, "cordon");
+    const json_t *disabled = json_object_get(item, "disabled");
 
     (void)output;
+    if (disabled && !cordon)
+        output_text(disabled, "reason", out);
     output_text(cordon, "reason", out);
     if (json_object_get(cordon, "by")) {
         str_add(out, out->len ? " (" : "(");
@@ -124,7 +127,7 @@ static const struct listing listing = { columns, COUNT_OF(columns), "name", "nam
 
 static int run_list(struct cli *cli, const struct args *args)
 {
-    return cli_list(cli, args, "/v1/nodes", &listing);
+    return cli_list(cli, args, "/v1/nodes", "node.*,attempt.*", &listing);
 }
 
 static int run_show(struct cli *cli, const struct args *args)
@@ -209,8 +212,15 @@ static int run_forget(struct cli *cli, const struct args *args)
     return r != 0 ? r : cli_delete_each(cli, args, "/v1/nodes/", "forgotten");
 }
 
-static const struct grammar list_grammar = { .sets = { &output_flags, &time_flags,
-                                                       &client_flags } };
+static const struct cli_flag of_list[] = {
+    { "state", 0, "STATES", "only these: ready,cordoned,draining,disabled,unreachable,lost,gone",
+      NULL, false },
+    { "label", 'l', "KEY=VALUE", "only with this label; KEY: whatever its value", NULL, false },
+};
+static const struct flag_set narrow_flags = { NULL, of_list, COUNT_OF(of_list) };
+static const struct grammar list_grammar = {
+    .sets = { &list_flags, &narrow_flags, &output_flags, &time_flags, &client_flags },
+};
 static const struct grammar one_grammar = {
     .sets = { &output_flags, &time_flags, &client_flags },
     .rest = "NODE",
@@ -265,7 +275,10 @@ const struct verb verb_node_list = {
     .run = run_list,
     .help = "List the nodes",
     .usage = "[FLAG...]",
-    .examples = { "node list", "node list -o wide" },
+    .more = "FIELD is one of name state attempts generation firstRegisteredAt registeredAt "
+            "heardAt, of\n"
+            "used offers free labels with a key (used.cpu, labels.zone), or a column's head.",
+    .examples = { "node list -w -l disk=nvme", "node list --sort -free.cpu -o wide" },
     .grammar = &list_grammar,
 };
 const struct verb verb_node_show = {

@@ -10,10 +10,12 @@
 #include "base/clock.h"
 #include "cli/age.h"
 #include "cli/table.h"
+#include "cli/template.h"
 
 static const struct cli_flag flags[] = {
-    { "output", 'o', "FORMAT", "table, wide, json, jsonl, yaml, name, id or cols=A,B",
-      "table|wide|json|jsonl|yaml|name|id|cols=", false },
+    { "output", 'o', "FORMAT",
+      "table, wide, json, jsonl, yaml, csv, name, id, cols=A,B or template=TEXT",
+      "table|wide|json|jsonl|yaml|name|id|csv|cols=|template=", false },
     { "no-header", 0, NULL, "leave out the heads of tables", NULL, false },
     { "color", 0, "WHEN", "auto, always or never (also: NO_COLOR)", "auto|always|never", false },
 };
@@ -24,23 +26,26 @@ const struct flag_set time_flags = { NULL, of_time, COUNT_OF(of_time) };
 const struct flag_set output_flags = { "Flags of the output", flags, COUNT_OF(flags) };
 
 static const char *const format_words[OUTPUT_FORMAT_COUNT] = {
-    [OUTPUT_TABLE] = "table", [OUTPUT_WIDE] = "wide",  [OUTPUT_JSON] = "json",
-    [OUTPUT_JSONL] = "jsonl", [OUTPUT_YAML] = "yaml",  [OUTPUT_NAME] = "name",
-    [OUTPUT_ID] = "id",       [OUTPUT_COLS] = "cols=",
+    [OUTPUT_TABLE] = "table", [OUTPUT_WIDE] = "wide",
+    [OUTPUT_JSON] = "json",   [OUTPUT_JSONL] = "jsonl",
+    [OUTPUT_YAML] = "yaml",   [OUTPUT_NAME] = "name",
+    [OUTPUT_ID] = "id",       [OUTPUT_CSV] = "csv",
+    [OUTPUT_COLS] = "cols=",  [OUTPUT_TEMPLATE] = "template=",
 };
 
 static int find_format(const char *word, struct output *out, struct err *err)
 {
-    if (text_begins(word, "cols=")) {
-        out->format = OUTPUT_COLS;
-        out->cols = word + strlen("cols=");
-        return 0;
-    }
-    for (int i = 0; i < OUTPUT_COLS; i++) {
-        if (text_eq(word, format_words[i])) {
-            out->format = (enum output_format)i;
-            return 0;
-        }
+    for (int i = 0; i < OUTPUT_FORMAT_COUNT; i++) {
+        size_t n = strlen(format_words[i]);
+        bool takes_more = format_words[i][n - 1] == '=';
+
+        if (takes_more ? !text_begins(word, format_words[i]) : !text_eq(word, format_words[i]))
+            continue;
+        out->format = (enum output_format)i;
+        out->cols = word + n;
+        if (out->format == OUTPUT_CSV)
+            out->is_absolute = true; /* ages are for people */
+        return out->format == OUTPUT_TEMPLATE ? template_check(out->cols, err) : 0;
     }
     return err_set(err, -EINVAL, "output: unknown word '%s', not one of %s", word, flags[0].words);
 }
@@ -84,7 +89,7 @@ int output_from_args(const struct args *args, const char *chosen, struct output 
 bool output_is_table(const struct output *output)
 {
     return output->format == OUTPUT_TABLE || output->format == OUTPUT_WIDE ||
-           output->format == OUTPUT_COLS;
+           output->format == OUTPUT_COLS || output->format == OUTPUT_CSV;
 }
 
 json_t *output_at(const json_t *item, const char *path)
@@ -153,12 +158,22 @@ static void print_path(const struct output *output, const json_t *item, const ch
     fprintf(output->to, "%s\n", str_text(&text));
 }
 
+static void print_template(const struct output *output, const json_t *item)
+{
+    CLEANUP(str_fini) struct str text = { 0 };
+
+    template_fill(output->cols, item, &text);
+    fprintf(output->to, "%s\n", str_text(&text));
+}
+
 /* One item in the forms that treat each by itself. */
 static void print_each(const struct output *output, const struct listing *listing,
                        const json_t *item)
 {
     if (output->format == OUTPUT_JSONL)
         print_json(output, item, JSON_COMPACT);
+    else if (output->format == OUTPUT_TEMPLATE)
+        print_template(output, item);
     else
         print_path(output, item, output->format == OUTPUT_ID ? listing->id : listing->name);
 }

@@ -24,13 +24,15 @@ enum output_format {
     OUTPUT_YAML,
     OUTPUT_NAME,
     OUTPUT_ID,
-    OUTPUT_COLS, /* a table of the columns named */
+    OUTPUT_CSV,      /* all columns, quoted as in RFC 4180 */
+    OUTPUT_COLS,     /* a table of the columns named */
+    OUTPUT_TEMPLATE, /* a text for each item */
     OUTPUT_FORMAT_COUNT
 };
 
 struct output {
     enum output_format format;
-    const char *cols; /* "A,B" of OUTPUT_COLS; borrowed */
+    const char *cols; /* "A,B" of OUTPUT_COLS, the text of OUTPUT_TEMPLATE; borrowed */
     bool has_head;    /* tables begin with their heads */
     bool has_color;
     bool is_absolute; /* times as RFC 3339 instead of ages */

@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "cli/events.h"
 #include "cli/job.h"
+#include "cli/watch.h"
 
-enum { PAGE_MAX = 1000, LIMIT_DEFAULT = 200, LIMIT_MAX = 100000, REDRAW_MS = 200, AGES_MS = 2000 };
+enum { PAGE_MAX = 1000, LIMIT_DEFAULT = 200, LIMIT_MAX = 100000 };
 
 /* What is listed. */
 struct ps {
@@ -17,13 +17,6 @@ struct ps {
     struct output output;
     struct str query; /* "&queue=research..." */
     int64_t limit;
-
-    /* While watching. */
-    struct loop *loop;
-    struct events *events;
-    struct timer *redraw;
-    json_t *shown; /* id to revision of what was printed; NULL on a terminal */
-    int exit_code;
 };
 
 static void add_query(struct str *query, const char *key, const char *value)
@@ -55,6 +48,9 @@ static int add_user(struct ps *ps)
 static int make_query(struct ps *ps)
 {
     const struct args *args = ps->args;
+    CLEANUP(freep)
+    char *sort =
+        args_has(args, "sort") ? cli_sort_field(&job_listing, args_get(args, "sort")) : NULL;
 
     if (!args_has(args, "all") && !args_has(args, "state"))
         add_query(&ps->query, "active", "1");
@@ -65,7 +61,9 @@ static int make_query(struct ps *ps)
     add_query(&ps->query, "name", args_get(args, "name"));
     add_query(&ps->query, "label", args_get(args, "label"));
     add_query(&ps->query, "since", args_get(args, "since"));
-    if (ps->output.format == OUTPUT_WIDE || ps->output.format == OUTPUT_COLS)
+    add_query(&ps->query, "sort", sort);
+    if (ps->output.format == OUTPUT_WIDE || ps->output.format == OUTPUT_COLS ||
+        ps->output.format == OUTPUT_CSV)
         str_add(&ps->query, "&resources=1");
     return add_user(ps);
 }
@@ -124,114 +122,21 @@ static int print_once(struct ps *ps)
     return print_list(ps, list);
 }
 
-/* ---- watching ---- */
-
-/* Of a list what was not printed as it is now; remembers it as printed. */
-static json_t *take_changed(struct ps *ps, const json_t *list)
+static int fetch_list(void *arg, json_t **out)
 {
-    json_t *changed = json_array(), *item;
-    size_t i;
-
-    json_array_foreach(json_object_get(list, "items"), i, item)
-    {
-        const char *id = json_string_value(json_object_get(item, "id"));
-        json_t *revision = json_object_get(item, "revision");
-
-        if (!id || json_equal(json_object_get(ps->shown, id), revision))
-            continue;
-        json_object_set(ps->shown, id, revision);
-        json_array_append(changed, item);
-    }
-    return changed;
-}
-
-static void print_changed(struct ps *ps, const json_t *list)
-{
-    CLEANUP(json_decrefp) json_t *changed = take_changed(ps, list);
-
-    if (json_array_size(changed) == 0)
-        return;
-    ps->exit_code = print_list(ps, changed);
-    ps->output.has_head = false;
-    fflush(ps->output.to);
-}
-
-static void draw(void *arg)
-{
-    struct ps *ps = arg;
-    CLEANUP(json_decrefp) json_t *list = NULL;
-
-    ps->exit_code = fetch(ps, &list);
-    ps->output.now_ms = clock_wall_ms(&clock_system);
-    if (ps->exit_code == 0 && ps->shown) {
-        print_changed(ps, list);
-    } else if (ps->exit_code == 0) {
-        fputs("\x1b[H\x1b[2J", ps->output.to);
-        ps->exit_code = print_list(ps, list);
-        fflush(ps->output.to);
-        timer_set(ps->redraw, AGES_MS);
-    }
-    if (ps->exit_code != 0)
-        loop_stop(ps->loop);
-}
-
-static void on_event(void *arg, const json_t *event)
-{
-    struct ps *ps = arg;
-
-    (void)event;
-    timer_set(ps->redraw, REDRAW_MS); /* many events make one look */
-}
-
-static void on_gap(void *arg)
-{
-    struct ps *ps = arg;
-
-    events_restart(ps->events, -1); /* each look reads the whole list, so nothing is missed */
-    timer_set(ps->redraw, REDRAW_MS);
-}
-
-static void on_end(void *arg, int status, const struct problem *problem, const struct err *err)
-{
-    struct ps *ps = arg;
-
-    ps->exit_code =
-        status ? cli_fail_problem(ps->cli, problem, status) : cli_fail_err(ps->cli, err);
-    loop_stop(ps->loop);
+    return fetch(arg, out);
 }
 
 static int watch(struct ps *ps)
 {
-    struct client *client = NULL;
-    struct err err = { 0 };
-    int r = loop_open(&ps->loop, &err);
-
-    if (r == 0)
-        r = client_open(&ps->cli->settings, ps->loop, &client, &err);
-    if (r < 0) {
-        loop_close(ps->loop);
-        return cli_fail_err(ps->cli, &err);
-    }
-    if (!ps->output.width || !output_is_table(&ps->output))
-        ps->shown = json_object();
-    ps->redraw = timer_new(ps->loop, draw, ps);
-    timer_set(ps->redraw, 0);
-    ps->events = events_open(&(struct events_options){ .loop = ps->loop,
-                                                       .client = client,
-                                                       .query = "&type=job.*,attempt.*",
-                                                       .after = -1,
-                                                       .give_up_ms = -1,
-                                                       .on_event = on_event,
-                                                       .on_gap = on_gap,
-                                                       .on_end = on_end,
-                                                       .arg = ps });
-    loop_run(ps->loop);
-    events_close(ps->events);
-    timer_free(ps->redraw);
-    json_decref(ps->shown);
-    client_close(client);
-    loop_close(ps->loop);
-    return ps->exit_code;
+    return cli_watch(&(struct watch_options){ .cli = ps->cli,
+                                              .output = ps->output,
+                                              .listing = &job_listing,
+                                              .query = "&type=job.*,attempt.*",
+                                              .by_revision = true,
+                                              .left_prefix = "/v1/jobs/",
+                                              .fetch = fetch_list,
+                                              .arg = ps });
 }
 
 /* ---- the verbs ---- */
@@ -266,6 +171,7 @@ static const struct cli_flag own[] = {
     { "user", 0, "NAME", "somebody else's", NULL, false },
     { "all-users", 0, NULL, "everybody's", NULL, false },
     { "all-namespaces", 'A', NULL, "of all namespaces", NULL, false },
+    { "sort", 0, "FIELD", "by a field or column, - before it for the largest first", NULL, false },
     { "limit", 0, "N", "at most so many (default 200)", NULL, false },
     { "watch", 'w', NULL, "print again what changes, until Ctrl-C", NULL, false },
     { "quiet", 0, NULL, "print ids only", NULL, false },
@@ -277,7 +183,8 @@ static const struct grammar grammar = {
 
 static const char more[] =
     "Lists your jobs that are not over, newest first. INFO says why a job waits, where it runs,\n"
-    "or how it ended.";
+    "or how it ended. FIELD is one of id name namespace user queue priority state tasks waiting\n"
+    "running age submittedAt startedAt endedAt code, or a column's head.";
 
 const struct verb verb_ps = {
     .name = "ps",
@@ -285,7 +192,7 @@ const struct verb verb_ps = {
     .help = "List jobs",
     .usage = "[FLAG...]",
     .more = more,
-    .examples = { "ps -w", "ps -a --since 1h -o wide --all-users" },
+    .examples = { "ps -w --sort -waiting", "ps -a --since 1h -o wide --all-users" },
     .grammar = &grammar,
 };
 const struct verb verb_job_list = {

@@ -91,7 +91,7 @@ static const struct listing listing = { columns, COUNT_OF(columns), "name", "nam
 
 static int run_list(struct cli *cli, const struct args *args)
 {
-    return cli_list(cli, args, "/v1/queues", &listing);
+    return cli_list(cli, args, "/v1/queues", "queue.*,job.*,attempt.*", &listing);
 }
 
 static int run_show(struct cli *cli, const struct args *args)
@@ -118,6 +118,8 @@ static int put_amount(const char *flag, const char *word, json_t *amounts, struc
     resource = mem_copy(word, (size_t)(equals - word));
     if (quantity_parse(equals + 1, quantity_unit_of(resource), &amount, err) < 0)
         return err_wrap(err, "--%s %s", flag, word);
+    if (json_object_get(amounts, resource))
+        return err_set(err, -EINVAL, "--%s: %s is there twice", flag, resource);
     json_object_set_new(amounts, resource, json_string(equals + 1));
     return 0;
 }
@@ -224,7 +226,12 @@ static const struct cli_flag own[] = {
     { "min-runtime", 0, "TIME", "younger work of its is not ended for others", NULL, false },
 };
 static const struct flag_set own_flags = { "Flags of the queue", own, COUNT_OF(own) };
-static const struct grammar list_grammar = { .sets = { &output_flags, &client_flags } };
+static const struct cli_flag of_list[] = {
+    { "state", 0, "STATES", "only these: open,draining,closed", NULL, false },
+};
+static const struct flag_set state_flags = { NULL, of_list, COUNT_OF(of_list) };
+static const struct grammar list_grammar = { .sets = { &list_flags, &state_flags, &output_flags,
+                                                       &client_flags } };
 static const struct grammar show_grammar = {
     .sets = { &output_flags, &client_flags },
     .rest = "QUEUE",
@@ -343,7 +350,11 @@ const struct verb verb_queue_list = {
     .run = run_list,
     .help = "List the queues",
     .usage = "[FLAG...]",
-    .examples = { "queue list", "queue list -o json" },
+    .more = "FIELD is one of name state weight priority parent usage.pending usage.running, of\n"
+            "usage.allocated usage.requested usage.deserved usage.fairShare deserved guarantee cap "
+            "with\n"
+            "a resource (usage.allocated.cpu), or a column's head.",
+    .examples = { "queue list --sort -usage.allocated.cpu", "queue list -o json" },
     .grammar = &list_grammar,
 };
 const struct verb verb_queue_show = {

@@ -23,10 +23,11 @@ const char *table_state_color(const char *word)
     static const struct {
         const char *word, *color;
     } colors[] = {
-        { "running", "green" },  { "ready", "green" },    { "pending", "yellow" },
-        { "failed", "red" },     { "lost", "red" },       { "unreachable", "red" },
-        { "stopping", "brown" }, { "cordoned", "brown" }, { "cancelled", "darkgray" },
-        { "leaving", "brown" },  { "draining", "brown" }, { "starting", "cyan" },
+        { "running", "green" },      { "ready", "green" },    { "pending", "yellow" },
+        { "failed", "red" },         { "lost", "red" },       { "unreachable", "red" },
+        { "stopping", "brown" },     { "cordoned", "brown" }, { "disabled", "brown" },
+        { "cancelled", "darkgray" }, { "leaving", "brown" },  { "draining", "brown" },
+        { "starting", "cyan" },
     };
 
     for (size_t i = 0; i < COUNT_OF(colors); i++)
@@ -53,6 +54,11 @@ static int find_column(const struct listing *listing, const char *name, const st
                    meant ? meant : "");
 }
 
+static bool has_all(const struct output *output)
+{
+    return output->format == OUTPUT_WIDE || output->format == OUTPUT_CSV;
+}
+
 /* The columns in the order shown: those of a table, then those of wide; or those named. */
 static int choose_columns(struct table *table, const struct listing *listing, struct err *err)
 {
@@ -63,7 +69,7 @@ static int choose_columns(struct table *table, const struct listing *listing, st
         for (size_t i = 0; i < listing->n_columns; i++)
             if (!(listing->columns[i].flags & COLUMN_WIDE))
                 table->columns[table->n++] = &listing->columns[i];
-        for (size_t i = 0; i < listing->n_columns && table->output->format == OUTPUT_WIDE; i++)
+        for (size_t i = 0; i < listing->n_columns && has_all(table->output); i++)
             if (listing->columns[i].flags & COLUMN_WIDE)
                 table->columns[table->n++] = &listing->columns[i];
         return 0;
@@ -218,6 +224,48 @@ static void print_heads(const struct table *table)
     fputc('\n', table->output->to);
 }
 
+/* ---- CSV: quoted as in RFC 4180 ---- */
+
+static void add_field(const char *text, bool is_first, struct str *out)
+{
+    str_add(out, is_first ? "" : ",");
+    if (!text[strcspn(text, ",\"")] && text[0] != ' ') {
+        str_add(out, text);
+        return;
+    }
+    str_add_char(out, '"');
+    for (; *text; text++) {
+        if (*text == '"')
+            str_add_char(out, '"');
+        str_add_char(out, *text);
+    }
+    str_add_char(out, '"');
+}
+
+static void print_csv(const struct table *table, const json_t *items)
+{
+    CLEANUP(str_fini) struct str out = { 0 };
+    json_t *item;
+    size_t i;
+
+    for (size_t c = 0; c < table->n && table->output->has_head; c++)
+        add_field(table->columns[c]->head, c == 0, &out);
+    str_add(&out, table->output->has_head ? "\n" : "");
+    json_array_foreach(items, i, item)
+    {
+        for (size_t c = 0; c < table->n; c++) {
+            CLEANUP(str_fini) struct str text = { 0 };
+
+            cell_text(table->output, table->columns[c], item, &text);
+            add_field(text_eq(text.data, "-") ? "" : text.data, c == 0, &out);
+        }
+        str_add(&out, "\n");
+    }
+    fputs(str_text(&out), table->output->to);
+}
+
+/* ---- tables ---- */
+
 int table_print(const struct output *output, const struct listing *listing, const json_t *items,
                 struct err *err)
 {
@@ -229,6 +277,10 @@ int table_print(const struct output *output, const struct listing *listing, cons
 
     if (r < 0)
         return r;
+    if (output->format == OUTPUT_CSV) {
+        print_csv(&table, items);
+        return 0;
+    }
     setlocale(LC_CTYPE, "C.UTF-8"); /* texts of the API are UTF-8 whatever the user's locale */
     drawn = new_drawn(output);
     for (size_t c = 0; c < table.n; c++)
@@ -251,7 +303,7 @@ int table_print_item(const struct output *output, const struct listing *listing,
     size_t widest = 0;
     int r;
 
-    if (output->format == OUTPUT_COLS) {
+    if (output->format == OUTPUT_COLS || output->format == OUTPUT_CSV) {
         json_t *items = json_pack("[O]", item);
 
         r = table_print(output, listing, items, err);

@@ -1,6 +1,8 @@
 /* berth token: who may ask the server. */
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "cli/verb.h"
@@ -14,7 +16,7 @@ static const struct listing listing = { columns, COUNT_OF(columns), "id", "name"
 
 static int run_list(struct cli *cli, const struct args *args)
 {
-    return cli_list(cli, args, "/v1/tokens", &listing);
+    return cli_list(cli, args, "/v1/tokens", "token.*", &listing);
 }
 
 /* The id of the one token that begins so. Nothing is deleted by a word that no token answers to:
@@ -64,16 +66,33 @@ static int run_delete(struct cli *cli, const struct args *args)
     return r;
 }
 
-/* A file that only its owner can read, as those who read tokens demand. */
-static int write_token(struct cli *cli, const char *path, const json_t *token)
+/* A new file that only its owner can read, as those who read tokens demand. It is opened before the
+ * token is made: a token that cannot be kept, or that takes another's place, should not be made. */
+static int open_file(struct cli *cli, const char *path, int *fd)
+{
+    *fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (*fd >= 0)
+        return 0;
+    if (errno == EEXIST)
+        return cli_fail(cli, EXIT_CONFLICT,
+                        "%s is there already, perhaps with a token in use; "
+                        "name another file, or remove it",
+                        path);
+    return cli_fail(cli, EXIT_FAILED, "open %s: %s", path, strerror(errno));
+}
+
+static int write_token(struct cli *cli, const char *path, int fd, const json_t *token)
 {
     const char *secret = json_string_value(json_object_get(token, "token"));
     CLEANUP(freep) char *line = text_format("%s\n", secret ? secret : "");
-    struct err err = { 0 };
+    int r = file_write_all(fd, line, strlen(line));
 
-    if (file_write(AT_FDCWD, path, line, strlen(line), 0600, true, &err) < 0)
-        return cli_fail(cli, EXIT_FAILED, "the token was made, but not kept: %s; delete it (%s)",
-                        err.text, json_string_value(json_object_get(token, "id")));
+    if (r == 0 && fsync(fd) < 0)
+        r = -errno;
+    if (r < 0)
+        return cli_fail(cli, EXIT_FAILED,
+                        "the token was made, but not kept: write %s: %s; delete it (%s)", path,
+                        strerror(-r), json_string_value(json_object_get(token, "id")));
     printf("%s  in %s\n", json_string_value(json_object_get(token, "id")), path);
     return EXIT_DONE;
 }
@@ -83,10 +102,14 @@ static int run_create(struct cli *cli, const struct args *args)
     CLEANUP(json_decrefp) json_t *body = json_pack("{s:s}", "name", args->rest.at[0]);
     CLEANUP(json_decrefp) json_t *token = NULL;
     static const char *const texts[] = { "user", "namespace", "rights", "lifetime" };
+    const char *path = args_get(args, "file");
+    CLEANUP(closep) int fd = -1;
     struct output output;
     struct err err = { 0 };
     int r = cli_need_output(cli, args, &output);
 
+    if (r == 0 && path)
+        r = open_file(cli, path, &fd);
     if (r != 0)
         return r;
     for (size_t i = 0; i < COUNT_OF(texts); i++)
@@ -99,10 +122,12 @@ static int run_create(struct cli *cli, const struct args *args)
     /* Not to be repeated blindly: each repetition would make another token. */
     r = cli_call(cli, &(struct client_request){ .method = "POST", .path = "/v1/tokens" }, body,
                  &token);
+    if (r != 0 && path)
+        unlink(path);
     if (r != 0)
         return r;
-    if (args_has(args, "file"))
-        return write_token(cli, args_get(args, "file"), token);
+    if (path)
+        return write_token(cli, path, fd, token);
     if (output.format == OUTPUT_TABLE)
         printf("%s\n", json_string_value(json_object_get(token, "token")));
     else if (output_item(&output, &listing, token, &err) < 0)
@@ -115,12 +140,13 @@ static const struct cli_flag own[] = {
     { "namespace", 'n', "NAME", "where it is good (default: everywhere)", NULL, false },
     { "rights", 0, "WORD", "viewer reads, user also submits (default), admin all, agent serves",
       "viewer|user|admin|agent", false },
-    { "file", 0, "FILE", "put it into a file that only you can read, instead of printing it", NULL,
-      false },
+    { "file", 0, "FILE", "put it into a new file that only you can read, instead of printing it",
+      NULL, false },
     { "lifetime", 0, "TIME", "how long it is good: 30d (default: for ever)", NULL, false },
 };
 static const struct flag_set own_flags = { "Flags of the token", own, COUNT_OF(own) };
-static const struct grammar list_grammar = { .sets = { &output_flags, &client_flags } };
+static const struct grammar list_grammar = { .sets = { &list_flags, &output_flags,
+                                                       &client_flags } };
 static const struct grammar create_grammar = {
     .sets = { &own_flags, &output_flags, &client_flags },
     .rest = "NAME",
@@ -140,7 +166,8 @@ const struct verb verb_token_list = {
     .run = run_list,
     .help = "List the tokens, without their secrets",
     .usage = "[FLAG...]",
-    .examples = { "token list", "token list -o json" },
+    .more = "FIELD is one of id name user namespace rights until.",
+    .examples = { "token list --sort until", "token list -o json" },
     .grammar = &list_grammar,
 };
 const struct verb verb_token_create = {

@@ -76,8 +76,13 @@ MUST_CHECK int cli_call(struct cli *cli, const struct client_request *request, c
                         json_t **out);
 MUST_CHECK int cli_get(struct cli *cli, const char *path, json_t **out);
 
+/* --sort, --limit, --watch and --quiet of verbs that list. */
+extern const struct flag_set list_flags;
+
 /** The verbs that are nothing but a path and columns. Each returns the exit code. */
-int cli_list(struct cli *cli, const struct args *args, const char *path,
+/** Lists, or watches, as list_flags say; --state and --label too where the verb has them.
+ * @types  of events after which the list may be another: "node.*,attempt.*" */
+int cli_list(struct cli *cli, const struct args *args, const char *path, const char *types,
              const struct listing *listing);
 /** Shows each thing named behind the verb. */
 int cli_show(struct cli *cli, const struct args *args, const char *prefix,

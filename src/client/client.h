@@ -78,7 +78,8 @@ void client_settings_fini(struct client_settings *settings);
 
 /**
  * Tells this user's other programs that a `berth dev` serves here: writes dev.json (0600) into
- * $XDG_RUNTIME_DIR/berth, /run/user/UID/berth or /tmp/berth-UID, whichever can be had first.
+ * $BERTH_RUN_DIR, or $XDG_RUNTIME_DIR/berth, /run/user/UID/berth or /tmp/berth-UID, whichever can be had
+ * first.
  *
  * @addr        http://127.0.0.1:PORT
  * @token_path  absolute path of the file with the token

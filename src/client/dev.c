@@ -19,11 +19,14 @@
 
 enum { DEV_FILE_MAX_BYTES = 8192 };
 
-/* The i-th folder that may hold dev.json, or NULL behind the last; yours. */
+/* The i-th folder that may hold dev.json, or NULL behind the last; yours. One that is named is the only
+ * one. */
 static char *folder_at(int i)
 {
-    const char *run = getenv("XDG_RUNTIME_DIR");
+    const char *run = getenv("XDG_RUNTIME_DIR"), *only = getenv("BERTH_RUN_DIR");
 
+    if (only && *only == '/')
+        return i == 0 ? text_copy(only) : NULL;
     switch (i) {
     case 0:
         return text_format("%s/berth", run && *run == '/' ? run : "/nonexistent");

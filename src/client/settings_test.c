@@ -31,6 +31,7 @@ static void put(const struct scene *scene, const char *path, const char *text, m
 static void scene_begin(struct scene *scene)
 {
     static const char *const names[] = { "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR" };
+    CLEANUP(freep) char *run = NULL;
 
     snprintf(scene->dir, sizeof(scene->dir), "/tmp/berth-settings-XXXXXX");
     CHECK(mkdtemp(scene->dir));
@@ -42,6 +43,8 @@ static void scene_begin(struct scene *scene)
     setenv("HOME", scene->dir, 1);
     for (size_t i = 0; i < COUNT_OF(names); i++)
         setenv(names[i], scene->dir, 1);
+    run = text_format("%s/berth", scene->dir);
+    setenv("BERTH_RUN_DIR", run, 1); /* not those of this machine */
     CHECK_EQ(chdir(scene->dir), 0);
 }
 

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/quantity.h"
 #include "base/str.h"
 #include "engine/fit.h"
 #include "engine/serverless.h"
@@ -231,7 +232,7 @@ static struct berth_amounts shape_of_machine(struct session *s, const struct ber
             continue;
         value = amount_in(at, &n, s->model->dims.at[asks->at[i].dim]->name);
         if (*value < asks->at[i].value)
-            *value = asks->at[i].value;
+            *value = asks->at[i].value < QUANTITY_MAX ? asks->at[i].value : QUANTITY_MAX;
     }
     return (struct berth_amounts){ at, n };
 }

@@ -62,6 +62,13 @@ static bool keeps_away(const struct kind *kind)
     return kind->spec->affinity && kind->spec->affinity->n_anti_required;
 }
 
+static bool likes_company(const struct kind *kind)
+{
+    const struct berth_affinity *a = kind->spec->affinity;
+
+    return a && (a->n_pod_preferred || a->n_anti_preferred);
+}
+
 struct kind *kind_ref(struct model *model, const struct berth_job *job,
                       const struct berth_task_group *spec)
 {
@@ -82,6 +89,7 @@ struct kind *kind_ref(struct model *model, const struct berth_job *job,
         kind_asks(model, kind);
         map_put(&model->kind_map, kind->key, kind);
         model->n_anti_kinds += keeps_away(kind);
+        model->n_choosy_kinds += likes_company(kind);
     }
     kind->n_refs++;
     return kind;
@@ -93,6 +101,7 @@ void kind_unref(struct model *model, struct kind *kind)
         return;
     map_remove(&model->kind_map, kind->key);
     model->n_anti_kinds -= keeps_away(kind);
+    model->n_choosy_kinds -= likes_company(kind);
     kept_free(model, kind);
     free(kind->verdicts);
     free(kind->gpu_places);

@@ -100,11 +100,15 @@ static inline void cluster_tell_job(struct cluster *c, size_t j)
                                     .n_groups = 1 });
 }
 
+/* Of as many as there may be, no more is added. */
 static inline void cluster_add_job(struct cluster *c)
 {
-    size_t j = c->n_jobs++;
+    size_t j = c->n_jobs;
     struct cluster_job *job = &c->jobs[j];
 
+    if (j == CLUSTER_JOBS)
+        return;
+    c->n_jobs++;
     snprintf(job->id, sizeof(job->id), "j%zu", j);
     job->is_there = true;
     job->queue = (int)cluster_dice(c, CLUSTER_QUEUES);

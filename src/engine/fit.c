@@ -165,23 +165,25 @@ uint32_t fit_rank(struct session *s, const struct kind *kind, const struct node 
     return kind->wants_devices ? rank + devices_rank(s, kind, node) : rank;
 }
 
-static int64_t free_of(const struct model *model, uint32_t dim, uint32_t at)
+static int64_t free_of(const struct model *model, const struct kind *kind, const struct node *node,
+                       uint32_t dim)
 {
     const struct column *c = &model->columns[dim];
-    int64_t idle = column_idle(c, at), future = column_future(c, at);
+    int64_t idle = column_idle(c, node->at), future = column_future(c, node->at);
 
-    return idle < future ? idle : future;
+    idle = idle < future ? idle : future;
+    return wrap_sub(idle, serverless_rented(kind, node, model->dims.at[dim]->name));
 }
 
 /* Free capacity as one number: thousandths of cpu, Mi of memory, and a million a GPU. */
 int64_t fit_free_sum(const struct model *model, const struct kind *kind, const struct node *node)
 {
     uint32_t gpu = dim_find(model, "gpu");
-    int64_t sum = free_of(model, DIM_CPU, node->at);
+    int64_t sum = free_of(model, kind, node, DIM_CPU);
 
-    sum = wrap_add(sum, free_of(model, DIM_MEMORY, node->at) >> 20);
+    sum = wrap_add(sum, free_of(model, kind, node, DIM_MEMORY) >> 20);
     if (gpu != NOWHERE && asks_of(&kind->asks, gpu))
-        sum = wrap_add(sum, free_of(model, gpu, node->at) / 1000 * 1000000);
+        sum = wrap_add(sum, free_of(model, kind, node, gpu) / 1000 * 1000000);
     return sum;
 }
 

@@ -444,14 +444,27 @@ const struct berth_value *berth_value_get(const struct berth_value *object, cons
     return NULL;
 }
 
+/* The words that Go reads as yes and no, since configurations come from there. */
+static bool text_truth(const char *text, bool *out)
+{
+    static const char *const words[2][6] = { { "0", "f", "F", "false", "FALSE", "False" },
+                                             { "1", "t", "T", "true", "TRUE", "True" } };
+
+    for (int yes = 0; yes < 2; yes++)
+        for (size_t i = 0; i < COUNT_OF(words[yes]); i++)
+            if (text_eq(text, words[yes][i])) {
+                *out = yes;
+                return true;
+            }
+    return false;
+}
+
 static bool value_truth(const struct berth_value *value, bool *out)
 {
     if (value->kind == BERTH_VALUE_BOOL)
         *out = value->truth;
-    else if (value->kind == BERTH_VALUE_TEXT && text_eq(value->text, "true"))
-        *out = true;
-    else if (value->kind == BERTH_VALUE_TEXT && text_eq(value->text, "false"))
-        *out = false;
+    else if (value->kind == BERTH_VALUE_TEXT)
+        return text_truth(value->text, out);
     else
         return false;
     return true;
@@ -487,6 +500,9 @@ static int argument_read(const struct argument *known, const struct berth_value 
             return err_set(err, -EINVAL, "/%s: a duration", known->name);
         if (duration_parse(value->text, at, &why) < 0)
             return err_set(err, -EINVAL, "/%s: %s", known->name, why.text);
+        return 0;
+    case ARG_ANY:
+        *(const struct berth_value **)at = value;
         return 0;
     case ARG_OBJECT:
         if (value->kind != BERTH_VALUE_OBJECT)

@@ -273,7 +273,7 @@ struct victims victims_agree_on(struct session *s, const struct taking *taking,
 /* Arguments: typed members of an object with a default; an error names the member. */
 struct argument {
     const char *name;
-    enum { ARG_BOOL, ARG_INT, ARG_DOUBLE, ARG_TEXT, ARG_DURATION, ARG_OBJECT } kind;
+    enum { ARG_BOOL, ARG_INT, ARG_DOUBLE, ARG_TEXT, ARG_DURATION, ARG_OBJECT, ARG_ANY } kind;
     size_t at; /* bool, int64_t, double, const char *, int64_t ms, const struct berth_value * */
 };
 /** Reads known members into out; a name that is not known is an error unless it begins with prefix. */

@@ -279,10 +279,11 @@ struct model {
     uint64_t clock;                         /* rises with each session */
     struct kind *newest_kept, *oldest_kept; /* classes with kept answers, by last use */
     size_t n_kept;
-    size_t n_in_between;    /* tasks on known nodes that are being freed or only promised room */
-    uint32_t n_anti_kinds;  /* classes of tasks that keep others away */
-    uint32_t n_soft_taints; /* taints of known nodes that only ask to stay away */
-    int64_t memory_milli;   /* of what a task asks, what it holds: headroom in thousandths */
+    size_t n_in_between;     /* tasks on known nodes that are being freed or only promised room */
+    uint32_t n_anti_kinds;   /* classes of tasks that keep others away */
+    uint32_t n_choosy_kinds; /* classes of tasks that would rather be near others, or not */
+    uint32_t n_soft_taints;  /* taints of known nodes that only ask to stay away */
+    int64_t memory_milli;    /* of what a task asks, what it holds: headroom in thousandths */
     VEC_OF(struct gpu_model) gpu_models; /* of devices */
     uint64_t mix_seen;    /* by which mix the kept scores of plugin fragmentation go */
     uint64_t device_turn; /* rises with each change of a device */

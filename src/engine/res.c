@@ -23,7 +23,11 @@ void res_add_asks(wide *to, const struct asks *asks, wide times)
 
 bool res_name_counts(const struct session *s, const char *name)
 {
-    return !s->setup->is_reference || strchr(name, '/') || text_eq(name, "cpu") ||
+    if (!s->setup->is_reference)
+        return true;
+    if (text_begins(name, "count/"))
+        return false;
+    return strchr(name, '/') || text_begins(name, "attachable-volumes-") || text_eq(name, "cpu") ||
            text_eq(name, "memory") || text_eq(name, "pods") || text_eq(name, "ephemeral-storage") ||
            text_begins(name, "hugepages-");
 }
@@ -116,16 +120,39 @@ static uint32_t n_allocated(const struct job *job)
            job->n[BERTH_TASK_RUNNING];
 }
 
+/* Once it runs, a job that lost tasks needed for its minimum has nothing reserved. */
+static bool has_reserved(const struct job *job)
+{
+    enum berth_phase phase = job->kept->phase;
+
+    return job->kept->has_min_resources &&
+           (phase == BERTH_PHASE_INQUEUE ||
+            (phase == BERTH_PHASE_RUNNING && n_allocated(job) >= job->min_available));
+}
+
+void res_add_reserved(struct session *s, const struct job *job, wide *const scratch[2],
+                      wide *inqueue)
+{
+    size_t n = s->model->dims.n;
+
+    if (!has_reserved(job))
+        return;
+    for (int i = 0; i < 2; i++)
+        memset(scratch[i], 0, n * sizeof(wide));
+    res_job(s, job, false, scratch[0]);
+    res_minimum(s, job, scratch[1]);
+    for (size_t d = 0; d < n; d++)
+        if (scratch[1][d] > scratch[0][d])
+            inqueue[d] += scratch[1][d] - scratch[0][d];
+}
+
 void res_reserved(struct session *s, const struct queue *queue, wide *inqueue, wide *elastic)
 {
     size_t n = s->model->dims.n;
     wide *held = res_new(s), *least = res_new(s);
 
     for (const struct job *job = queue->first; job; job = job->queue_next) {
-        enum berth_phase phase = job->kept->phase;
-        bool reserves = job->kept->has_min_resources &&
-                        (phase == BERTH_PHASE_INQUEUE ||
-                         (phase == BERTH_PHASE_RUNNING && n_allocated(job) >= job->min_available));
+        bool reserves = has_reserved(job);
         if (!reserves && !n_allocated(job))
             continue;
         memset(held, 0, n * sizeof(wide));

@@ -44,6 +44,9 @@ bool res_within(const struct session *s, const wide *a, const wide *b);
 /** Whether a dimension's name is one that resources have in profile volcano. */
 bool res_name_counts(const struct session *s, const char *name);
 
+/** Adds what an admitted job has reserved and does not hold yet; scratch: two vectors. */
+void res_add_reserved(struct session *s, const struct job *job, wide *const scratch[2],
+                      wide *inqueue);
 /** What inqueue jobs of a queue have reserved and do not hold yet, and what they hold above it. */
 void res_reserved(struct session *s, const struct queue *queue, wide *inqueue, wide *elastic);
 

@@ -245,8 +245,8 @@ struct standing wish_standing(struct session *s, const struct wish *wish,
         out.rank = chain_place(wish, node->pool);
     if (!out.code && (has_gpu != wish->wants_gpu || (place < 0 && !out.rank)))
         out.code = WAIT_NO_SUCH_DEVICE;
-    out.score = (pool ? pool->priority : 0) + (node_takes_work(node->state) ? IS_THERE : 0) -
-                (place > 0 ? place : 0);
+    out.score = (pool ? (int64_t)pool->priority : 0) +
+                (node_takes_work(node->state) ? IS_THERE : 0) - (place > 0 ? place : 0);
     return out;
 }
 
@@ -301,7 +301,9 @@ void wish_list_pools(struct session *s, struct wish *wish)
         one->pool = (*item)->kept;
         node = pool_node(one->pool, one->pool->name);
         one->standing = wish_standing(s, wish, &node);
-        one->place = wish->is_any ? 0 : one->pool->priority - one->standing.score;
+        one->place = one->pool->priority - one->standing.score;
+        if (one->place > (int64_t)wish->n_models) /* "any": of those not listed none goes first */
+            one->place = (int64_t)wish->n_models;
         n += one->standing.code == WAIT_NONE;
     }
     qsort(list, n, sizeof(*list), by_rank);
@@ -338,16 +340,13 @@ void nodes_note_silence(struct session *s, uint8_t bit)
 
 /* --- Room */
 
-static int64_t rented_of(const struct session *s, const struct kind *kind, const struct node *node,
-                         uint32_t dim)
+int64_t serverless_rented(const struct kind *kind, const struct node *node, const char *resource)
 {
     const struct berth_amounts *rented = &node->kept->rented;
 
-    if (is_said(kind->spec->pinned_to))
-        return 0;
     for (size_t i = 0; i < rented->n; i++)
-        if (strcmp(rented->at[i].name, s->model->dims.at[dim]->name) == 0)
-            return rented->at[i].value;
+        if (strcmp(rented->at[i].name, resource) == 0)
+            return is_said(kind->spec->pinned_to) ? 0 : rented->at[i].value;
     return 0;
 }
 
@@ -361,7 +360,7 @@ fail_t serverless_room(const struct session *s, const struct kind *kind, const s
         const struct ask *ask = &kind->asks.at[i];
         const struct column *c = &s->model->columns[ask->dim];
         int64_t idle = column_idle(c, node->at);
-        int64_t rented = node->kept->rented.n ? rented_of(s, kind, node, ask->dim) : 0;
+        int64_t rented = serverless_rented(kind, node, s->model->dims.at[ask->dim]->name);
         if (ask->value > wrap_sub(idle, rented))
             return FAIL_DIM + ask->dim;
         is_held = is_held || ask->value > wrap_sub(wrap_sub(idle, c->pipelined[node->at]), rented);

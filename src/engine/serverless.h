@@ -63,6 +63,8 @@ enum { SILENT_PRIVATE = 1, SILENT_ANY = 2 };
  */
 void nodes_note_silence(struct session *s, uint8_t bit);
 
+/** What of a node is rented away from such tasks. */
+int64_t serverless_rented(const struct kind *kind, const struct node *node, const char *resource);
 /** Room on a node in profile beam: now, and not held for others. */
 fail_t serverless_room(const struct session *s, const struct kind *kind, const struct node *node,
                        enum room *room);

@@ -47,14 +47,16 @@ struct seat {
     struct victims list; /* pending tasks in task order, without those that ask for nothing */
     size_t next;         /* next is the first that was not tried */
     bool is_listed;
-    bool is_pending;   /* not admitted */
-    bool was_admitted; /* by this session, which has not said so yet */
-    bool was_bound;    /* by this session */
-    bool is_parted;    /* of a line, and on its own now: it is watched alone */
-    bool is_refused;   /* a plugin refused a placement; it is tried no more */
-    bool *failed;      /* by group: a task of its role found no node */
-    uint32_t *held;    /* by group, at the end: tasks with a place that are not bound; NULL: none */
-    struct why why;    /* the last refusal of the job as a whole */
+    bool is_pending;       /* not admitted */
+    bool was_admitted;     /* by this session, which has not said so yet */
+    bool was_bound;        /* by this session */
+    bool is_parted;        /* of a line, and on its own now: it is watched alone */
+    bool is_refused;       /* a plugin refused a placement; it is tried no more */
+    bool forgets;          /* which nodes refused a role: see actions/roles.h */
+    struct closed *closed; /* of preempt: see actions/roles.h; NULL until it is used */
+    bool *failed;          /* by group: a task of its role found no node */
+    uint32_t *held; /* by group, at the end: tasks with a place that are not bound; NULL: none */
+    struct why why; /* the last refusal of the job as a whole */
     struct kind *stuck;      /* the class of its task that found no node */
     uint32_t placed, needed; /* the gang when it gave up */
     bool was_tried;

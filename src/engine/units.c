@@ -403,6 +403,12 @@ void unit_evict(struct statement *stmt, const struct unit *unit, bool reclaim)
             statement_evict(stmt, &unit->job->tasks[i], reason);
 }
 
+/* A member of a gang may stand on a node of which nothing is known. */
+static bool is_within(const struct domain *domain, const struct node *node)
+{
+    return node->at != NOWHERE && domain->has[node->at];
+}
+
 size_t units_least(const struct gang_hunt *h, const struct units *units)
 {
     struct session *s = h->s;
@@ -419,7 +425,7 @@ size_t units_least(const struct gang_hunt *h, const struct units *units)
         if (i && res_within(s, h->need, sum))
             return i;
         for (size_t k = 0; i < units->n && k < units->at[i].n; k++)
-            if (h->domain->has[units->at[i].at[k]->node->at])
+            if (is_within(h->domain, units->at[i].at[k]->node))
                 res_add_asks(sum, task_asks(units->at[i].at[k]), 1);
     }
     return 0;

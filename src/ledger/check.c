@@ -110,7 +110,7 @@ static void check_node_takes(struct check *c, const struct row_attempt *row)
 
     row_set(&key->name, row->node);
     if (store_get(c->fold, ROW_NODE, key, (void **)&node, c->err) == 0) {
-        if (node->state != NODE_READY || node->is_cordoned || node->is_draining)
+        if (node->state != NODE_READY || row_node_is_closed(node))
             check_find(c, "is bound to %s, which takes no work", row->node);
         if (row->generation != node->generation)
             check_find(c, "is bound to another generation of %s", row->node);
@@ -144,6 +144,7 @@ uint32_t check_task_at(const struct seen_job *job, int64_t grp, int64_t idx)
 static void seen_job_free(struct seen_job *job)
 {
     job_spec_free(job->spec);
+    mem_free(job->queue);
     mem_free(job->numbers);
     mem_free(job->is_live);
     mem_free(job->group_met);
@@ -175,6 +176,7 @@ static void check_bind(struct check *c, struct seen_job *job, const struct row_a
     job->is_live[at] = true;
     move_task(job, row->grp, TASK_PENDING, TASK_LIVE);
     move_use(c, row, job->spec, 1);
+    check_queue_use(c, job, row->grp, 1);
 }
 
 static void check_end(struct check *c, struct seen_job *job, const struct row_attempt *row)
@@ -194,6 +196,7 @@ static void check_end(struct check *c, struct seen_job *job, const struct row_at
     if (row->cause == CAUSE_EVICTED && !row->evicted_for && !*row->message)
         check_find(c, "it was evicted for nobody and nothing");
     move_use(c, row, job->spec, -1);
+    check_queue_use(c, job, row->grp, -1);
 }
 
 static void check_step(struct check *c, const struct row_attempt *was,
@@ -249,6 +252,7 @@ static void add_job(struct check *c, const struct row_job *row)
         mem_free(job);
         return;
     }
+    job->queue = text_copy(row->queue);
     job->numbers = NEW0_N(uint32_t, job->spec->n_tasks);
     job->is_live = NEW0_N(bool, job->spec->n_tasks);
     job->group_met = NEW0_N(uint32_t, job->spec->n_groups);
@@ -353,6 +357,8 @@ static void see(struct check *c, enum row_kind kind, const void *was, const void
         see_task(c, was, row);
     else if (kind == ROW_ATTEMPT)
         see_attempt(c, was, row);
+    else if (kind == ROW_QUEUE)
+        check_see_queue(c, row);
     else if (kind == ROW_RESERVATION)
         check_see_reservation(c, was, row);
     else if (kind == ROW_PART)
@@ -531,6 +537,7 @@ static void check_fini(struct check *c)
     }
     map_fini(&c->nodes);
     check_held_fini(c);
+    check_queues_fini(c);
     mem_free(c->batch);
     store_close(c->fold);
 }

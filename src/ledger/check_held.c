@@ -186,7 +186,7 @@ static void check_place(struct check *c, const struct seen_part *part)
     if (store_get(c->fold, ROW_NODE, key, (void **)&node, c->err) != 0 ||
         (node->state != NODE_READY && node->state != NODE_UNREACHABLE &&
          node->state != NODE_COMING) ||
-        node->is_cordoned || node->is_draining)
+        row_node_is_closed(node))
         check_find(c, "room is held on %s, which takes no work", part->node);
     row_free(ROW_NODE, node);
     row_free(ROW_NODE, key);

@@ -20,8 +20,15 @@ struct seen_node {
     VEC_OF(struct use) uses;
 };
 
+/* A queue: what its own jobs use, and its cap (as `offered`). */
+struct seen_queue {
+    char *name, *parent;
+    VEC_OF(struct use) uses;
+};
+
 struct seen_job {
     struct job_spec *spec;
+    char *queue;
     uint32_t *numbers; /* of the last attempt of each task */
     bool *is_live;     /* whether it is live */
     uint32_t counts[TASK_STATE_COUNT];
@@ -40,8 +47,9 @@ struct seen_part {
 struct check {
     struct ledger_report *report;
     struct store *fold;
-    struct map nodes; /* by name: seen_node */
-    struct map jobs;  /* by id: seen_job */
+    struct map nodes;  /* by name: seen_node */
+    struct map jobs;   /* by id: seen_job */
+    struct map queues; /* by name: seen_queue */
     VEC_OF(struct seen_part) parts;
     VEC_OF(uint64_t) owners; /* jobs with an open reservation */
     uint64_t rev;            /* of the event at hand */
@@ -56,6 +64,12 @@ struct check {
 void check_find(struct check *c, const char *fmt, ...) FORMAT(2, 3);
 /** The place of a task among all of its job. */
 uint32_t check_task_at(const struct seen_job *job, int64_t grp, int64_t idx);
+
+/** Puts in a queue as it is now. */
+void check_see_queue(struct check *c, const struct row_queue *row);
+/** Moves what a job's queue uses; after a bind: no queue is above its cap by it. */
+void check_queue_use(struct check *c, const struct seen_job *job, int64_t grp, int sign);
+void check_queues_fini(struct check *c);
 
 void check_see_reservation(struct check *c, const struct row_reservation *was,
                            const struct row_reservation *row);

@@ -281,6 +281,10 @@ static void do_stop(struct history *h)
                                          CAUSE_LIMIT_REACHED };
     struct row_attempt *row;
 
+    if (one_in(h, 4)) {
+        note(h, world_requeue(&h->w, a_job(h), one_in(h, 3)));
+        return;
+    }
     if (one_in(h, 3)) {
         note(h, world_stop(&h->w, a_job(h)));
         return;
@@ -303,7 +307,7 @@ static void do_node_other(struct history *h)
     struct op *op;
 
     if (one_in(h, 3)) {
-        note(h, world_beat(&h->w, a_node(h)));
+        note(h, world_beat_disabled(&h->w, a_node(h), one_in(h, 4) ? "disk full" : ""));
         return;
     }
     op = op_new(one_in(h, 3) ? OP_LEAVE : OP_CORDON, NULL, NULL);
@@ -326,6 +330,7 @@ static void do_job_other(struct history *h)
         op->patch.job = job;
         op->patch.has_held = true;
         op->patch.is_held = one_in(h, 4);
+        op->patch.resumes = !one_in(h, 3);
     } else {
         op->fail.job = job;
         op->fail.version = 1 + below(h, 3);
@@ -347,6 +352,9 @@ static void do_queue(struct history *h)
         op->queue_put.name = text_copy("research");
         op->queue_put.is_create = one_in(h, 2);
         op->queue_put.state = one_in(h, 3) ? QUEUE_CLOSED : QUEUE_OPEN;
+        op->queue_put.parent = text_copy(one_in(h, 2) ? "default" : "root");
+        if (one_in(h, 2))
+            op->queue_put.spec = text_format("{\"cap\":{\"cpu\":%d}}", (int)below(h, 4) * 1000);
     }
     note(h, world_run(&h->w, op));
 }

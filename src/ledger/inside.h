@@ -7,9 +7,11 @@
 #include <pthread.h>
 
 #include "base/digest.h"
+#include "base/mem_keep.h"
 #include "ledger/changes.h"
 #include "ledger/judge.h"
 #include "ledger/ledger.h"
+#include "ledger/pace.h"
 #include "ledger/store.h"
 
 enum { BATCH_OPS_MAX = 512, NAME_OF_BATCH_SIZE = 128 };
@@ -45,12 +47,16 @@ struct ledger {
     int n_asked;    /* how often that was looked up in vain */
     uint64_t n_batches;
     struct writing writing;
+    struct pace pace;
+    struct mem_ahead ahead;
 
     pthread_t thread;
     bool has_thread;
     pthread_mutex_t lock; /* of what follows */
     pthread_cond_t arrived;
     struct op *first, **end;
+    size_t n_waiting;
+    bool is_gathering; /* the writer wakes by itself, or when there is a full batch */
     bool is_closing;
     char trouble[240]; /* why the store cannot be written; "" it can */
 };

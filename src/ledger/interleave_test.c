@@ -187,6 +187,10 @@ static struct op *named(enum op_kind kind)
     if (kind == OP_CORDON) {
         op->cordon.node = text_copy("n1");
         op->cordon.is_cordoned = true;
+    } else if (kind == OP_BEAT) {
+        op->beat.node = text_copy("n1");
+        op->beat.generation = 1;
+        op->beat.disabled = text_copy("disk full");
     } else if (kind == OP_LEAVE) {
         op->leave.node = text_copy("n1");
         op->leave.generation = 1;
@@ -199,6 +203,16 @@ static struct op *named(enum op_kind kind)
         op->lease.is_take = true;
         op->lease.seen_fence = 1;
     }
+    return op;
+}
+
+/* One core for all of the queue, where each node has one. */
+static struct op *cap(void)
+{
+    struct op *op = op_new(OP_QUEUE_PUT, NULL, NULL);
+
+    op->queue_put.name = text_copy("default");
+    op->queue_put.spec = text_copy("{\"cap\":{\"cpu\":1000}}");
     return op;
 }
 
@@ -241,6 +255,7 @@ static void add_held(void)
     add("release", release());
     add("lose n1", lose(1, 1));
     add("cordon n1", named(OP_CORDON));
+    add("n1 has no room", named(OP_BEAT));
     add("n1 leaves", named(OP_LEAVE));
     add("register n1 with it", registration("boot-1", 1));
     add("a second steward", named(OP_LEASE));
@@ -262,6 +277,7 @@ static void add_late(void)
     add("register n1 with it", registration("boot-1", 1));
     add("a second steward", named(OP_LEASE));
     add("the first is alive", raise());
+    add("the queue is capped", cap());
 }
 
 static void add_all(void)
@@ -341,7 +357,7 @@ static int64_t held_by_rows(const char *name, bool *waits)
 static bool is_node_right(const char *name)
 {
     const struct mirror_node *node = mirror_node(&run.mirror, name);
-    bool waits, takes = node->row->state == NODE_READY && !node->row->is_cordoned;
+    bool waits, takes = node->row->state == NODE_READY && !row_node_is_closed(node->row);
     int64_t used = used_by_rows(name), held = held_by_rows(name, &waits);
 
     for (size_t i = 0; i < node->rooms.n; i++)
@@ -441,6 +457,13 @@ static bool is_fence_old(uint64_t fence)
     return lease->fence != fence;
 }
 
+static bool is_capped(void)
+{
+    const struct row_queue *queue = mirror_find(&run.mirror, ROW_QUEUE, "default");
+
+    return strstr(queue->spec, "cap") != NULL;
+}
+
 static bool is_bind_late(const struct op_bind *op)
 {
     const struct mirror_job *job = mirror_job(&run.mirror, op->job);
@@ -448,9 +471,11 @@ static bool is_bind_late(const struct op_bind *op)
 
     for (size_t i = 0; i < op->n_parts; i++) {
         const struct row_node *node = mirror_node(&run.mirror, op->parts[i].node)->row;
-        if (node->facts != op->parts[i].facts || node->is_cordoned)
+        if (node->facts != op->parts[i].facts || node->is_cordoned || *node->disabled)
             return true;
     }
+    if (is_capped() && used_by_rows("n1") + used_by_rows("n2") + (int64_t)op->n_parts * CORE > CORE)
+        return true;
     return job->row->is_held || job->row->version != op->version || is_fence_old(op->fence) ||
            (job->row->state == JOB_PENDING && n < job->min_available);
 }
@@ -559,12 +584,15 @@ static void set_up(const char *json)
     struct op *n1 = world_register_op("n1", "boot-1", "{\"cpu\":1000}");
     struct op *n2 = world_register_op("n2", "boot-1", "{\"cpu\":1000}");
     struct op *all[] = { lease, n1, n2, submit, high };
-    struct row_queue *queue = row_new(ROW_QUEUE);
+    struct row_queue *root = row_new(ROW_QUEUE), *queue = row_new(ROW_QUEUE);
     static const struct past nothing;
 
     mirror_init(&run.mirror);
     changes_begin(&run.changes, &run.mirror, "s1.1", 1000000);
+    row_set(&root->name, "root");
+    changes_put(&run.changes, ROW_QUEUE, root, "queue.created");
     row_set(&queue->name, "default");
+    row_set(&queue->parent, "root");
     changes_put(&run.changes, ROW_QUEUE, queue, "queue.created");
     submit->submit.text = job_spec_to_text(submit->submit.spec, NULL);
     high->submit.text = job_spec_to_text(high->submit.spec, NULL);
@@ -636,6 +664,7 @@ static const char *const rule_words[RULE_COUNT] = {
     [RULE_FACTS] = "the node's facts",
     [RULE_ROOM] = "the room",
     [RULE_HELD] = "what is held for others",
+    [RULE_CAP] = "the queue's cap",
     [RULE_VICTIM] = "that the victim is not going already",
     [RULE_ONE_OPEN] = "that an owner has one reservation",
     [RULE_COMES_FREE] = "that what is held comes free",

@@ -25,6 +25,7 @@ enum judge_rule {
     RULE_FACTS,      /* and is what was decided on */
     RULE_ROOM,       /* with room beside what lives there */
     RULE_HELD,       /* and what is held for others */
+    RULE_CAP,        /* and its queue stays within its cap */
     RULE_VICTIM,     /* a victim is what was seen */
     RULE_ONE_OPEN,   /* one reservation an owner */
     RULE_COMES_FREE, /* what is held comes free */

@@ -239,6 +239,16 @@ static void report_ended(struct trial *t, const struct op_report *op)
     attempt_end(t, attempt, &how);
 }
 
+/* What an agent can know of. Whom it ended for another's sake only the ledger says: where that wants no
+ * end, it ended the attempt by itself. */
+static enum cause said_by_agent(enum cause cause)
+{
+    bool is_the_ledgers = cause == CAUSE_CANCELLED || cause == CAUSE_EVICTED ||
+                          cause == CAUSE_DRAINED || cause == CAUSE_DISOWNED;
+
+    return is_the_ledgers ? CAUSE_SHUTDOWN : cause;
+}
+
 static bool is_json_or_none(const char *text, char opens)
 {
     return !text || !*text || json_is_well(text, opens);
@@ -255,6 +265,7 @@ void judge_report(struct trial *t, struct op_report *op)
                     "a report needs a cause, a list of timings and an object of peaks");
         return;
     }
+    op->cause = said_by_agent(op->cause);
     if (op->is_ended)
         report_ended(t, op);
     else
@@ -262,6 +273,32 @@ void judge_report(struct trial *t, struct op_report *op)
 }
 
 /* ---- a stop of one attempt; of a job: judge_job.c ---- */
+
+/* A stop of what is not live any more. */
+static void stop_past(struct trial *t, struct op_stop *op)
+{
+    if (!t->past->job)
+        problem_set(t->problem, PROBLEM_NOT_FOUND, "there is no job j-%" PRIu64, op->job);
+    else if (op->is_attempt)
+        stale(t, &op->attempt, "it is not live");
+    else if (op->cause == CAUSE_REQUEUED)
+        problem_set(t->problem, PROBLEM_CONFLICT, "j-%" PRIu64 " is over", op->job);
+    else
+        op->state = (enum job_state)t->past->job->state; /* over already: as wanted */
+}
+
+static void stop_job(struct trial *t, struct mirror_job *job, struct op_stop *op)
+{
+    bool is_over = job_is_over((enum job_state)job->row->state);
+
+    if (op->cause == CAUSE_REQUEUED && is_over)
+        problem_set(t->problem, PROBLEM_CONFLICT, "j-%" PRIu64 " is over", op->job);
+    else if (op->cause == CAUSE_REQUEUED)
+        job_requeue(t, job, op);
+    else if (!is_over)
+        job_stop(t, job, &(struct job_end){ op->cause, op->by, op->reason, op->grace_ms });
+    op->state = (enum job_state)job->row->state;
+}
 
 void judge_stop(struct trial *t, struct op_stop *op)
 {
@@ -274,12 +311,7 @@ void judge_stop(struct trial *t, struct op_stop *op)
     if (op->fence && !trial_is_steward(t, op->fence))
         return;
     if (!job) {
-        if (!t->past->job)
-            problem_set(t->problem, PROBLEM_NOT_FOUND, "there is no job j-%" PRIu64, op->job);
-        else if (op->is_attempt)
-            stale(t, key, "it is not live");
-        else
-            op->state = (enum job_state)t->past->job->state; /* over already: as wanted */
+        stop_past(t, op);
         return;
     }
     if (op->is_attempt && !cause_is_stronger(op->cause, CAUSE_NONE)) {
@@ -291,15 +323,13 @@ void judge_stop(struct trial *t, struct op_stop *op)
         problem_set(t->problem, PROBLEM_BAD_REQUEST, "nothing is evicted without a reason");
         return;
     }
-    if (!op->is_attempt && op->cause != CAUSE_CANCELLED) {
-        problem_set(t->problem, PROBLEM_BAD_REQUEST, "a job is stopped to cancel it, not for %s",
-                    cause_words[op->cause]);
+    if (!op->is_attempt && op->cause != CAUSE_CANCELLED && op->cause != CAUSE_REQUEUED) {
+        problem_set(t->problem, PROBLEM_BAD_REQUEST,
+                    "a job is stopped to cancel or requeue it, not for %s", cause_words[op->cause]);
         return;
     }
     if (!op->is_attempt) {
-        if (!job_is_over((enum job_state)job->row->state))
-            job_stop(t, job, &(struct job_end){ op->cause, op->by, op->reason, op->grace_ms });
-        op->state = (enum job_state)job->row->state;
+        stop_job(t, job, op);
         return;
     }
     attempt = mirror_live(t->mirror, key);

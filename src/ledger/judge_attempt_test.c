@@ -434,6 +434,29 @@ TEST(the_first_instant_and_its_timings_stay)
     world_close(&s.w);
 }
 
+TEST(an_agent_evicts_nobody)
+{
+    static const enum cause causes[] = { CAUSE_EVICTED, CAUSE_CANCELLED, CAUSE_DRAINED,
+                                         CAUSE_DISOWNED };
+
+    for (size_t i = 0; i < COUNT_OF(causes); i++) {
+        struct story s = { .number = 1 };
+        struct err err = { 0 };
+
+        world_open(&s.w, "memory:");
+        world_lead(&s.w);
+        CHECK_EQ(world_register(&s.w, "n1", offers), PROBLEM_NONE);
+        s.job = world_submit(&s.w, "{}");
+        CHECK_EQ(world_bind(&s.w, s.job, 0, "n1"), PROBLEM_NONE);
+        CHECK_EQ(tell(&s, "ack"), PROBLEM_NONE);
+        CHECK_EQ(world_run(&s.w, report(&s, causes[i], 0, 15)), PROBLEM_NONE);
+        CHECK_TEXT(world_attempt_says(&s.w, s.job, 0, 1), "ended SHUTDOWN again");
+        CHECK_EQ(world_run(&s.w, report(&s, causes[i], 0, 15)), PROBLEM_NONE); /* said again */
+        CHECK_OK(ledger_check_open(s.w.ledger, &err), &err);
+        world_close(&s.w);
+    }
+}
+
 static void stop_with_grace(struct story *s, bool is_attempt, int64_t grace_ms, const char *reason)
 {
     struct op *op = op_new(OP_STOP, NULL, NULL);

@@ -68,11 +68,36 @@ enum wait_code node_refuses(const struct trial *t, const struct mirror_node *nod
 {
     if (!node || (is_on(t, RULE_NODE_READY) && !node_takes_work((enum node_state)node->row->state)))
         return WAIT_NODE_NOT_READY;
-    if (is_on(t, RULE_CORDON) && (node->row->is_cordoned || node->row->is_draining))
+    if (is_on(t, RULE_CORDON) && row_node_is_closed(node->row))
         return WAIT_NODE_CORDONED;
     if (is_on(t, RULE_FACTS) && node->row->facts != facts)
         return WAIT_CAPACITY_CHANGED;
     return WAIT_NONE;
+}
+
+static bool is_over_cap(const struct mirror_queue *queue, const struct mirror_group *group)
+{
+    for (size_t i = 0; i < queue->shares.n; i++) {
+        const struct mirror_share *share = &queue->shares.at[i];
+        int64_t value = share->cap == MIRROR_NO_CAP ? 0 : asked(group, share->resource);
+        if (value && value > share->cap - share->used)
+            return true;
+    }
+    return false;
+}
+
+/* One more task of the job's queue, which those above it count as well. */
+static bool queue_refuses(const struct trial *t, const struct mirror_job *job,
+                          const struct mirror_group *group)
+{
+    const char *name = job->row->queue;
+
+    for (; is_on(t, RULE_CAP) && name; name = mirror_queue_parent(t->mirror, name)) {
+        const struct mirror_queue *queue = mirror_queue(t->mirror, name);
+        if (queue && is_over_cap(queue, group))
+            return true;
+    }
+    return false;
 }
 
 static enum wait_code judge_part(const struct trial *t, const struct mirror_job *job,
@@ -86,6 +111,8 @@ static enum wait_code judge_part(const struct trial *t, const struct mirror_job 
         (is_on(t, RULE_NUMBER) && part->number != task->number + 1))
         return WAIT_CAPACITY_CHANGED;
     code = node_refuses(t, node, part->facts);
+    if (!code && queue_refuses(t, job, &job->groups[part->group]))
+        code = WAIT_OVER_CAP;
     return code ? code : room_for(t, node, &job->groups[part->group]);
 }
 

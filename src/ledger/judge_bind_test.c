@@ -3,6 +3,8 @@
 #include "ledger/check.h"
 #include "ledger/world.h"
 
+#define ONE "{\"resources\":{\"cpu\":1}}"
+
 static const char offers[] = "{\"cpu\":4000,\"memory\":1073741824,\"pods\":3000,\"fpga\":1000}";
 
 static void do_stop(struct world *w, uint64_t job)
@@ -60,6 +62,33 @@ static void do_fill_cpu(struct world *w, uint64_t job)
     fill_node(w, "{\"resources\":{\"cpu\":\"3500m\"}}", 1);
 }
 
+/* Fills the node with what runs and is told to stop; whether that has ended. */
+static void fill_and_stop(struct world *w, bool has_ended)
+{
+    uint64_t job = world_submit(w, "{\"resources\":{\"cpu\":\"3500m\"}}");
+
+    CHECK_EQ(world_bind(w, job, 0, "n1"), PROBLEM_NONE);
+    CHECK_EQ(world_ack(w, job, 0, 1, "n1"), PROBLEM_NONE);
+    CHECK_EQ(world_running(w, job, 0, 1, "n1"), PROBLEM_NONE);
+    CHECK_EQ(world_stop(w, job), PROBLEM_NONE);
+    if (has_ended)
+        CHECK_EQ(world_ended(w, job, 0, 1, "n1", 143), PROBLEM_NONE);
+    /* Behind the job's row, which is written when the batch is settled. */
+    CHECK_EQ(world_beat(w, "n1"), PROBLEM_NONE);
+}
+
+static void do_stop_another(struct world *w, uint64_t job)
+{
+    (void)job;
+    fill_and_stop(w, false);
+}
+
+static void do_end_another(struct world *w, uint64_t job)
+{
+    (void)job;
+    fill_and_stop(w, true);
+}
+
 static void do_fill_pods(struct world *w, uint64_t job)
 {
     (void)job;
@@ -72,6 +101,51 @@ static void do_shrink(struct world *w, uint64_t job)
     fill_node(w, "{\"resources\":{\"fpga\":1}}", 1);
     CHECK_EQ(world_register(w, "n1", "{\"cpu\":4000,\"memory\":1073741824,\"pods\":3000}"),
              PROBLEM_NONE);
+}
+
+static void set_cap(struct world *w, const char *queue, const char *spec)
+{
+    struct op *op = op_new(OP_QUEUE_PUT, NULL, NULL);
+
+    op->queue_put.name = text_copy(queue);
+    op->queue_put.spec = text_copy(spec);
+    CHECK_EQ(world_run(w, op), PROBLEM_NONE);
+}
+
+static void do_cap(struct world *w, uint64_t job)
+{
+    (void)job;
+    fill_node(w, ONE, 1);
+    set_cap(w, "default", "{\"cap\":{\"cpu\":1500}}");
+}
+
+static void do_cap_above(struct world *w, uint64_t job)
+{
+    (void)job;
+    fill_node(w, ONE, 1);
+    set_cap(w, "root", "{\"cap\":{\"cpu\":1500}}");
+}
+
+static void do_cap_enough(struct world *w, uint64_t job)
+{
+    (void)job;
+    fill_node(w, ONE, 1);
+    set_cap(w, "default", "{\"cap\":{\"cpu\":2000}}");
+}
+
+/* Of what the task does not ask for, there is none left. */
+static void do_cap_other(struct world *w, uint64_t job)
+{
+    (void)job;
+    fill_node(w, "{\"resources\":{\"memory\":\"1Mi\"}}", 1);
+    set_cap(w, "default", "{\"cap\":{\"memory\":1}}");
+}
+
+static void do_cap_tasks(struct world *w, uint64_t job)
+{
+    (void)job;
+    fill_node(w, ONE, 1);
+    set_cap(w, "root", "{\"cap\":{\"pods\":1000}}");
 }
 
 static void spoil_facts(struct op_bind *op)
@@ -122,8 +196,6 @@ static void spoil_parts(struct op_bind *op)
     op->n_parts = 0;
 }
 
-#define ONE "{\"resources\":{\"cpu\":1}}"
-
 static const struct {
     const char *name, *spec;
     void (*before)(struct world *w, uint64_t job); /* the bind is prepared */
@@ -158,6 +230,9 @@ static const struct {
       WAIT_CAPACITY_CHANGED },
     { "the cpu is used", ONE, NULL, do_fill_cpu, NULL, PROBLEM_CHANGED_SINCE,
       WAIT_INSUFFICIENT_CPU },
+    { "what is told to stop holds its room until it has ended", ONE, NULL, do_stop_another, NULL,
+      PROBLEM_CHANGED_SINCE, WAIT_INSUFFICIENT_CPU },
+    { "what was told to stop has ended", ONE, NULL, do_end_another, NULL, PROBLEM_NONE, WAIT_NONE },
     { "the slots are used", ONE, NULL, do_fill_pods, NULL, PROBLEM_CHANGED_SINCE,
       WAIT_INSUFFICIENT_SLOTS },
     { "more memory than there is", "{\"resources\":{\"memory\":\"2Gi\"}}", NULL, NULL, NULL,
@@ -176,6 +251,13 @@ static const struct {
       NULL, NULL, PROBLEM_CHANGED_SINCE, WAIT_INSUFFICIENT_STORAGE },
     { "the node shrank below its use", ONE, do_shrink, NULL, NULL, PROBLEM_CHANGED_SINCE,
       WAIT_INSUFFICIENT_COUNTER },
+    { "the queue is at its cap", ONE, NULL, do_cap, NULL, PROBLEM_CHANGED_SINCE, WAIT_OVER_CAP },
+    { "a queue above it is", ONE, NULL, do_cap_above, NULL, PROBLEM_CHANGED_SINCE, WAIT_OVER_CAP },
+    { "the queue comes to its cap", ONE, NULL, do_cap_enough, NULL, PROBLEM_NONE, WAIT_NONE },
+    { "the queue is at its cap of what is not asked for", ONE, NULL, do_cap_other, NULL,
+      PROBLEM_NONE, WAIT_NONE },
+    { "as many tasks as the queue may have", ONE, NULL, do_cap_tasks, NULL, PROBLEM_CHANGED_SINCE,
+      WAIT_OVER_CAP },
     { "an old steward", ONE, NULL, NULL, spoil_fence, PROBLEM_CONFLICT, WAIT_NONE },
     { "no parts", ONE, NULL, NULL, spoil_parts, PROBLEM_BAD_REQUEST, WAIT_NONE },
 };

@@ -69,8 +69,12 @@ static void put_job(struct trial *t, struct mirror_job *job, struct row_job *row
     bool is_new_state = row->state != job->row->state;
 
     mirror_count(job, row);
-    if (is_new_state && row->state == JOB_RUNNING && !row->started_at)
-        row->started_at = t->now;
+    if (is_new_state && row->state == JOB_PENDING)
+        row->pending_at = t->now;
+    if (is_new_state && row->state == JOB_RUNNING) {
+        row->running_at = t->now;
+        row->started_at = row->started_at ? row->started_at : t->now;
+    }
     if (is_new_state && job_is_over((enum job_state)row->state))
         row->ended_at = t->now;
     changes_put(t->changes, ROW_JOB, row, is_new_state ? types[row->state] : "job.changed");
@@ -115,12 +119,13 @@ static void end_pending_tasks(struct trial *t, struct mirror_job *job, enum task
                 end_task(t, job, g, i, state, code);
 }
 
-static void stop_live_tasks(struct trial *t, struct mirror_job *job, int64_t grace_ms)
+static void stop_live_tasks(struct trial *t, struct mirror_job *job, enum cause cause,
+                            int64_t grace_ms, const char *reason)
 {
     for (uint32_t i = 0; i < job->n_tasks && job->counts[TASK_LIVE]; i++)
         if (job->tasks[i].live)
             attempt_stop(t, job->tasks[i].live,
-                         &(struct attempt_stop){ CAUSE_CANCELLED, grace_ms, NULL, 0 });
+                         &(struct attempt_stop){ cause, grace_ms, reason, 0 });
 }
 
 void job_stop(struct trial *t, struct mirror_job *job, const struct job_end *how)
@@ -129,7 +134,8 @@ void job_stop(struct trial *t, struct mirror_job *job, const struct job_end *how
     struct row_job *row;
 
     if (job->row->state == JOB_STOPPING) {
-        stop_live_tasks(t, job, grace_ms); /* it ends as what is settled, perhaps sooner */
+        /* It ends as what is settled, perhaps sooner. */
+        stop_live_tasks(t, job, CAUSE_CANCELLED, grace_ms, NULL);
         return;
     }
     held_end_job(t, job, RELEASE_OWNER_GONE);
@@ -144,7 +150,37 @@ void job_stop(struct trial *t, struct mirror_job *job, const struct job_end *how
     row->version++;
     row->state = job->counts[TASK_LIVE] ? JOB_STOPPING : over_state(job, row);
     put_job(t, job, row);
-    stop_live_tasks(t, job, grace_ms);
+    stop_live_tasks(t, job, CAUSE_CANCELLED, grace_ms, NULL);
+    job_review(t, job);
+}
+
+static void suspend(struct trial *t, struct mirror_job *job)
+{
+    struct row_job *row;
+
+    if (job->row->is_suspended)
+        return;
+    held_end_job(t, job, RELEASE_OWNER_GONE);
+    row = row_copy(ROW_JOB, job->row);
+    row->is_suspended = 1;
+    row->version++;
+    put_job(t, job, row);
+}
+
+void job_requeue(struct trial *t, struct mirror_job *job, const struct op_stop *op)
+{
+    const char *reason = op->reason && *op->reason ? op->reason : NULL;
+    CLEANUP(freep)
+    char *text = text_format("%s by %s%s%s", op->suspends ? "suspended" : "requeued", op->by,
+                             reason ? ": " : "", reason ? reason : "");
+
+    if (job->row->state == JOB_STOPPING) {
+        problem_set(t->problem, PROBLEM_CONFLICT, "j-%" PRIu64 " is stopping", job->row->id);
+        return;
+    }
+    if (op->suspends)
+        suspend(t, job);
+    stop_live_tasks(t, job, CAUSE_REQUEUED, op->grace_ms < 0 ? job->grace_ms : op->grace_ms, text);
     job_review(t, job);
 }
 
@@ -310,6 +346,8 @@ void judge_patch(struct trial *t, struct op_patch *op)
         row->priority = op->priority;
     if (op->has_held)
         row->is_held = op->is_held;
+    if (op->resumes)
+        row->is_suspended = 0;
     if (op->has_labels) {
         labels = labels_text(&op->labels);
         row_set(&row->labels, labels);

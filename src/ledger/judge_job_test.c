@@ -110,6 +110,29 @@ TEST(a_key_gives_the_first_answer_again)
     close_world(&w);
 }
 
+/* It names what was asked for, not what has become of it: a repeat starts nothing anew. */
+TEST(a_key_of_a_job_that_stops_or_is_over_gives_that_job)
+{
+    struct world w = { 0 };
+    uint64_t first, again, revision;
+    bool is_replay;
+
+    open_world(&w);
+    CHECK_EQ(submit_key(&w, "lab", "k1", "d1", &first, &is_replay), PROBLEM_NONE);
+    CHECK_EQ(world_bind(&w, first, 0, "n1"), PROBLEM_NONE);
+    CHECK_EQ(world_ack(&w, first, 0, 1, "n1"), PROBLEM_NONE);
+    CHECK_EQ(world_stop(&w, first), PROBLEM_NONE);
+    CHECK_EQ(world_job_state(&w, first), JOB_STOPPING);
+    revision = w.revision;
+    CHECK_EQ(submit_key(&w, "lab", "k1", "d1", &again, &is_replay), PROBLEM_NONE);
+    CHECK(is_replay && again == first && w.revision == revision);
+    CHECK_EQ(world_ended(&w, first, 0, 1, "n1", 0), PROBLEM_NONE);
+    CHECK_EQ(world_job_state(&w, first), JOB_CANCELLED);
+    CHECK_EQ(submit_key(&w, "lab", "k1", "d1", &again, &is_replay), PROBLEM_NONE);
+    CHECK(is_replay && again == first);
+    close_world(&w);
+}
+
 TEST(a_key_without_a_digest_is_held_against_the_spec)
 {
     struct world w = { 0 };
@@ -274,6 +297,36 @@ TEST(a_job_starts_once_and_ends_once)
     close_world(&w);
 }
 
+static void check_since(struct world *w, uint64_t id, int64_t pending_at, int64_t running_at)
+{
+    struct row_job *job = world_job(w, id);
+
+    CHECK_EQ(job->pending_at, pending_at);
+    CHECK_EQ(job->running_at, running_at);
+    row_free(ROW_JOB, job);
+}
+
+TEST(a_job_says_since_when_it_waits_and_runs)
+{
+    struct world w = { 0 };
+    uint64_t job;
+
+    open_world(&w);
+    job = world_submit(&w, "{\"retries\":{\"max\":1,\"backoff\":\"0s\"}}");
+    check_since(&w, job, 0, 0);
+    w.now = 1000100;
+    run_task(&w, job, 0, 1, -1);
+    check_since(&w, job, 0, 1000100);
+    w.now = 1000200;
+    CHECK_EQ(world_ended(&w, job, 0, 1, "n1", 1), PROBLEM_NONE); /* it is pending again */
+    check_since(&w, job, 1000200, 1000100);
+    w.now = 1000300;
+    run_task(&w, job, 0, 2, 0);
+    check_since(&w, job, 1000200, 1000300);
+    check_times(&w, job, 1000100, 1000300);
+    close_world(&w);
+}
+
 TEST(a_pending_job_is_cancelled_at_once)
 {
     struct world w = { 0 };
@@ -285,6 +338,63 @@ TEST(a_pending_job_is_cancelled_at_once)
     CHECK_TEXT(counts(&w, job), "cancelled: 0 pending 0 live (0 run) 0 well 0 failed 3 cancelled");
     CHECK_EQ(world_stop(&w, job), PROBLEM_NONE); /* again */
     CHECK_EQ(world_stop(&w, job + 50), PROBLEM_NOT_FOUND);
+    close_world(&w);
+}
+
+TEST(a_requeued_job_waits_again_and_spends_no_try)
+{
+    struct world w = { 0 };
+    struct row_attempt *attempt;
+    uint64_t job;
+
+    open_world(&w);
+    job = world_submit(&w, "{\"replicas\":3,\"minAvailable\":1}");
+    CHECK_EQ(world_requeue(&w, job, false), PROBLEM_NONE); /* nothing of it runs */
+    CHECK_TEXT(counts(&w, job), "pending: 3 pending 0 live (0 run) 0 well 0 failed 0 cancelled");
+    run_task(&w, job, 0, 1, 0);
+    run_task(&w, job, 1, 1, -1);
+    CHECK_EQ(world_bind(&w, job, 2, "n1"), PROBLEM_NONE);
+    CHECK_EQ(world_requeue(&w, job, false), PROBLEM_NONE);
+    /* What was only bound waits at once, what runs when it has ended; what is over stays so. */
+    CHECK_TEXT(counts(&w, job), "running: 1 pending 1 live (0 run) 1 well 0 failed 0 cancelled");
+    CHECK_TEXT(world_attempt_says(&w, job, 1, 1), "stopping REQUEUED");
+    CHECK_EQ(world_requeue(&w, job, false), PROBLEM_NONE); /* again */
+    CHECK_EQ(world_ended(&w, job, 1, 1, "n1", 143), PROBLEM_NONE);
+    CHECK_TEXT(counts(&w, job), "pending: 2 pending 0 live (0 run) 1 well 0 failed 0 cancelled");
+    attempt = world_attempt(&w, job, 1, 1);
+    CHECK_EQ(attempt->then, THEN_AGAIN);
+    CHECK_EQ(attempt->tries, 0);
+    CHECK_EQ(attempt->evictions, 0);
+    CHECK_TEXT(attempt->message, "requeued by ann");
+    row_free(ROW_ATTEMPT, attempt);
+    CHECK_EQ(world_bind(&w, job, 1, "n1"), PROBLEM_NONE);
+    CHECK_EQ(world_stop(&w, job), PROBLEM_NONE);
+    CHECK_EQ(world_requeue(&w, job, false), PROBLEM_CONFLICT);
+    close_world(&w);
+}
+
+TEST(a_suspended_job_waits_until_it_is_resumed)
+{
+    struct world w = { 0 };
+    struct row_job *row;
+    uint64_t job;
+
+    open_world(&w);
+    job = world_submit(&w, "{}");
+    run_task(&w, job, 0, 1, -1);
+    CHECK_EQ(world_requeue(&w, job, true), PROBLEM_NONE);
+    CHECK_EQ(world_ended(&w, job, 0, 1, "n1", 143), PROBLEM_NONE);
+    CHECK_TEXT(counts(&w, job), "pending: 1 pending 0 live (0 run) 0 well 0 failed 0 cancelled");
+    row = world_job(&w, job);
+    CHECK_EQ(row->is_suspended, 1);
+    CHECK_EQ(row->version, 2);
+    row_free(ROW_JOB, row);
+    CHECK_EQ(world_bind(&w, job, 0, "n1"), PROBLEM_CHANGED_SINCE);
+    CHECK_EQ(world_resume(&w, job), PROBLEM_NONE);
+    run_task(&w, job, 0, 2, 0);
+    CHECK_TEXT(counts(&w, job), "succeeded: 0 pending 0 live (0 run) 1 well 0 failed 0 cancelled");
+    CHECK_EQ(world_requeue(&w, job, true), PROBLEM_CONFLICT);
+    CHECK_EQ(world_resume(&w, job), PROBLEM_CONFLICT);
     close_world(&w);
 }
 

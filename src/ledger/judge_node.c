@@ -100,6 +100,15 @@ static void lay_labels(struct row_node *row, const char *agents)
     json_decref(set);
 }
 
+static void set_disabled(const struct trial *t, struct row_node *row, const char *why)
+{
+    bool was_disabled = *row->disabled;
+
+    row_set(&row->disabled, or_else(why, ""));
+    if (was_disabled != (*row->disabled != '\0'))
+        row->disabled_at = *row->disabled ? t->now : 0;
+}
+
 static void fill_node(struct trial *t, const struct op_register *op, struct row_node *row)
 {
     bool is_bounded = op->images && strcmp(op->images, "[]") != 0;
@@ -114,7 +123,10 @@ static void fill_node(struct trial *t, const struct op_register *op, struct row_
         row_set(&row->identity, op->identity);
     row_set(&row->taints, or_else(op->taints, "[]"));
     row_set(&row->info, or_else(op->info, "{}"));
+    set_disabled(t, row, op->disabled);
     row_set(&row->address, op->address);
+    if (!row->first_at) /* a row of an earlier version knows its last registration only */
+        row->first_at = row->registered_at ? row->registered_at : t->now;
     row->registered_at = row->heard_at = t->now;
     row->ttl_ms = op->ttl_ms;
 }
@@ -124,7 +136,7 @@ static bool are_facts_new(const struct row_node *was, const struct row_node *now
 {
     return strcmp(was->offers, now->offers) != 0 || strcmp(was->labels, now->labels) != 0 ||
            strcmp(was->taints, now->taints) != 0 || strcmp(was->images, now->images) != 0 ||
-           was->state != now->state;
+           strcmp(was->disabled, now->disabled) != 0 || was->state != now->state;
 }
 
 /* Whether a task that was let on it might not be any more, room aside. */
@@ -297,9 +309,39 @@ void judge_register(struct trial *t, struct op_register *op)
 
 /* ---- later ---- */
 
+/* What was only bound will not be started there; what runs is ended by its report. */
+static void end_bound(struct trial *t, struct mirror_node *node, enum cause cause, const char *why)
+{
+    size_t n;
+    CLEANUP(freep) struct row_attempt **rows = mirror_node_attempts(node, &n);
+
+    for (size_t i = 0; i < n; i++)
+        row_ref(rows[i]); /* the end of one may stop others */
+    for (size_t i = 0; i < n; i++) {
+        const struct mirror_job *job = mirror_job(t->mirror, rows[i]->job);
+        const struct mirror_task *task = mirror_task(job, rows[i]->grp, rows[i]->idx);
+        if (task->live == rows[i] && rows[i]->state == ATTEMPT_BOUND)
+            attempt_stop(t, rows[i], &(struct attempt_stop){ cause, 0, why, 0 });
+        row_free(ROW_ATTEMPT, rows[i]);
+    }
+    held_end_node(t, node, RELEASE_NODE_CHANGED);
+}
+
+/* The agent takes no new work, or does again; why is NULL or "" then. */
+static void disable(struct trial *t, struct mirror_node *node, const char *why)
+{
+    struct row_node *row = row_copy(ROW_NODE, node->row);
+
+    set_disabled(t, row, why);
+    row->facts++;
+    put_node(t, row, *row->disabled ? "node.disabled" : "node.enabled");
+    if (why && *why)
+        end_bound(t, node, CAUSE_DRAINED, why);
+}
+
 void judge_beat(struct trial *t, struct op_beat *op)
 {
-    const struct mirror_node *node = known_node(t, op->node);
+    struct mirror_node *node = known_node(t, op->node);
     const struct row_beat *beat = mirror_find(t->mirror, ROW_BEAT, op->node);
 
     if (!node)
@@ -312,14 +354,14 @@ void judge_beat(struct trial *t, struct op_beat *op)
         return;
     }
     put_beat(t, op->node, op->generation, (beat ? beat->beat : 0) + 1);
+    if (strcmp(node->row->disabled, or_else(op->disabled, "")) != 0)
+        disable(t, node, op->disabled);
 }
 
 void judge_leave(struct trial *t, struct op_leave *op)
 {
     struct mirror_node *node = known_node(t, op->node);
-    CLEANUP(freep) struct row_attempt **rows = NULL;
     struct row_node *row;
-    size_t n;
 
     if (!node)
         return;
@@ -334,19 +376,7 @@ void judge_leave(struct trial *t, struct op_leave *op)
     row->state = NODE_LEAVING;
     row->heard_at = t->now;
     put_node(t, row, "node.leaving");
-    rows = mirror_node_attempts(node, &n);
-    for (size_t i = 0; i < n; i++)
-        row_ref(rows[i]);
-    /* What was only bound will not be started there; what runs is ended by its report. */
-    for (size_t i = 0; i < n; i++) {
-        const struct mirror_job *job = mirror_job(t->mirror, rows[i]->job);
-        const struct mirror_task *task = mirror_task(job, rows[i]->grp, rows[i]->idx);
-        if (task->live == rows[i] && rows[i]->state == ATTEMPT_BOUND)
-            attempt_stop(t, rows[i],
-                         &(struct attempt_stop){ CAUSE_SHUTDOWN, 0, "the node leaves", 0 });
-        row_free(ROW_ATTEMPT, rows[i]);
-    }
-    held_end_node(t, node, RELEASE_NODE_CHANGED);
+    end_bound(t, node, CAUSE_SHUTDOWN, "the node leaves");
     node_review(t, node);
 }
 

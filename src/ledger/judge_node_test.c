@@ -71,11 +71,15 @@ TEST(each_registration_is_another_generation)
     open_world(&w);
     first = world_node(&w, "n1");
     CHECK_EQ(first->generation, 1);
+    CHECK_EQ(first->first_at, w.now);
     CHECK_EQ(first->facts, 1);
     CHECK_EQ(first->state, NODE_READY);
+    w.now += 1000;
     CHECK_EQ(world_register(&w, "n1", offers), PROBLEM_NONE);
     second = world_node(&w, "n1");
     CHECK_EQ(second->generation, 2);
+    CHECK_EQ(second->first_at, first->first_at); /* it is as old as it was */
+    CHECK_EQ(second->registered_at, w.now);
     CHECK_EQ(second->facts, 1); /* nothing that placements depend on is new */
     CHECK_EQ(second->seq, first->seq);
     CHECK_EQ(world_register(&w, "n1", "{\"cpu\":8000}"), PROBLEM_NONE);
@@ -305,6 +309,40 @@ TEST(a_node_that_leaves_is_gone_with_its_last_attempt)
     CHECK_EQ(state_of(&w), NODE_READY);
     CHECK_EQ(world_run(&w, leave_op(2)), PROBLEM_NONE);
     CHECK_EQ(state_of(&w), NODE_GONE); /* it was empty */
+    close_world(&w);
+}
+
+TEST(a_node_that_its_agent_disables_keeps_what_runs_and_takes_nothing_new)
+{
+    struct world w = { 0 };
+    struct row_node *node;
+    uint64_t job, revision;
+
+    open_world(&w);
+    job = world_submit(&w, "{\"replicas\":2}");
+    CHECK_EQ(world_run(&w, world_bind_op(&w, job, 0, 2, "n1")), PROBLEM_NONE);
+    CHECK_EQ(world_ack(&w, job, 0, 1, "n1"), PROBLEM_NONE);
+    CHECK_EQ(world_beat_disabled(&w, "n1", "disk full"), PROBLEM_NONE);
+    node = world_node(&w, "n1");
+    CHECK_EQ(node->state, NODE_READY);
+    CHECK_TEXT(node->disabled, "disk full");
+    CHECK(node->disabled_at > 0);
+    row_free(ROW_NODE, node);
+    CHECK_TEXT(world_attempt_says(&w, job, 0, 1), "starting");
+    CHECK_TEXT(world_attempt_says(&w, job, 1, 1), "ended DRAINED again"); /* no try is spent */
+    CHECK_EQ(world_bind(&w, job, 1, "n1"), PROBLEM_CHANGED_SINCE);
+    revision = w.revision;
+    CHECK_EQ(world_beat_disabled(&w, "n1", "disk full"), PROBLEM_NONE);
+    CHECK_EQ(w.revision, revision); /* said again */
+    CHECK_EQ(world_beat(&w, "n1"), PROBLEM_NONE);
+    CHECK_EQ(world_bind(&w, job, 1, "n1"), PROBLEM_NONE);
+    /* An agent that comes back says how it is now. */
+    CHECK_EQ(world_beat_disabled(&w, "n1", "disk full"), PROBLEM_NONE);
+    CHECK_EQ(world_register(&w, "n1", offers), PROBLEM_NONE);
+    node = world_node(&w, "n1");
+    CHECK_TEXT(node->disabled, "");
+    CHECK_EQ(node->disabled_at, 0);
+    row_free(ROW_NODE, node);
     close_world(&w);
 }
 

@@ -94,6 +94,9 @@ struct job_end {
 /** Stops a job's live attempts and ends its pending tasks; its state follows. One that is stopping
  * already keeps its cause; a shorter grace holds. */
 void job_stop(struct trial *t, struct mirror_job *job, const struct job_end *how);
+/** Ends what is live of a job so that it waits again, and lets it wait until it is resumed if it is to be suspended. Refused
+ * while the job is stopping. */
+void job_requeue(struct trial *t, struct mirror_job *job, const struct op_stop *op);
 /** How many must be live or have succeeded for the gang, or a group of it, to be whole: its
  * minimum, less where too many have ended otherwise for it ever to be reached. */
 uint32_t gang_minimum(uint32_t min_available, uint32_t n_tasks, const uint32_t *counts);

@@ -241,7 +241,9 @@ void ledger_send_all(struct ledger *ledger, struct op **ops, size_t n)
         *ledger->end = ops[i];
         ledger->end = &ops[i]->next;
     }
-    pthread_cond_signal(&ledger->arrived);
+    ledger->n_waiting += n;
+    if (!ledger->is_gathering || ledger->n_waiting >= BATCH_OPS_MAX)
+        pthread_cond_signal(&ledger->arrived);
     pthread_mutex_unlock(&ledger->lock);
 }
 

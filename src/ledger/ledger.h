@@ -137,7 +137,8 @@ struct op_stop {
     uint64_t job;
     bool is_attempt; /* only this attempt */
     struct attempt_key attempt;
-    enum cause cause; /* CANCELLED, EVICTED, DRAINED, LIMIT_REACHED */
+    enum cause cause; /* CANCELLED, EVICTED, DRAINED, LIMIT_REACHED; of a job CANCELLED, REQUEUED */
+    bool suspends;    /* a job, REQUEUED: it waits until it is resumed */
     int64_t grace_ms; /* -1 the job's own */
     uint64_t fence;   /* of lease `steward`, for its evictions; 0: a person or server asks */
     char *by, *reason;
@@ -148,6 +149,7 @@ struct op_patch {
     uint64_t job;
     uint64_t if_rev; /* 0: no precondition */
     bool has_priority, has_held, has_labels;
+    bool resumes; /* it is not suspended any more */
     int32_t priority;
     bool is_held;
     struct labels labels;
@@ -283,6 +285,7 @@ struct op_register {
     uint64_t revision_seen;
     char *offers, *labels, *taints, *info, *images; /* JSON as in struct row_node */
     char *identity;                                 /* "" or NULL: it says none */
+    char *disabled;                                 /* as in op_beat */
     int64_t ttl_ms;
     struct held_attempt *held;
     size_t n_held;
@@ -294,6 +297,7 @@ struct op_register {
 struct op_beat {
     char *node;
     uint64_t generation;
+    char *disabled; /* why the agent takes no new work; NULL or "": it does */
 };
 
 struct op_leave {
@@ -518,6 +522,8 @@ MUST_CHECK int ledger_check(const char *store, struct ledger_report *report, str
 
 /** Counts a row down, and frees it with the last. NULL is fine. Any thread. */
 void row_free(enum row_kind kind, void *row);
+/** The same row once more, for who keeps it beyond a walk: to row_free. Rows never change. */
+void *row_ref(const void *row);
 /**
  * Reads a row as an event's body has it: the same row again, to the byte.
  *

@@ -53,6 +53,8 @@ static void *swap_cell(struct mirror *mirror, enum row_kind kind, const void *ke
         map_remove(&mirror->cells[kind], cell->name);
         mem_free(cell);
     }
+    if (kind == ROW_QUEUE)
+        queue_changed(mirror, was, row);
     return was;
 }
 
@@ -369,12 +371,13 @@ void mirror_use(struct mirror_node *node, const struct mirror_group *group, int 
     take_room(node, "pods", sign * POD, is_held);
 }
 
-static void leave_node(struct mirror *mirror, const struct mirror_group *group,
-                       struct mirror_task *task)
+static void leave_node(struct mirror *mirror, const struct mirror_job *job,
+                       const struct mirror_group *group, struct mirror_task *task)
 {
     struct mirror_node *node = mirror_node(mirror, task->live->node);
 
     mirror_use(node, group, -1, false);
+    queue_use(mirror, job->row->queue, group, -1);
     for (size_t i = 0; i < node->live.n; i++) {
         if (node->live.at[i] == task) {
             VEC_SWAP_OUT(&node->live, i);
@@ -384,12 +387,13 @@ static void leave_node(struct mirror *mirror, const struct mirror_group *group,
     assert(!"a live attempt is among its node's");
 }
 
-static void enter_node(struct mirror *mirror, const struct mirror_group *group,
-                       struct mirror_task *task)
+static void enter_node(struct mirror *mirror, const struct mirror_job *job,
+                       const struct mirror_group *group, struct mirror_task *task)
 {
     struct mirror_node *node = mirror_node(mirror, task->live->node);
 
     mirror_use(node, group, 1, false);
+    queue_use(mirror, job->row->queue, group, 1);
     VEC_PUSH(&node->live, task);
 }
 
@@ -407,7 +411,7 @@ static void set_task(struct mirror *mirror, struct mirror_job *job, int64_t grp,
     bool stays = task->live && to.live && strcmp(task->live->node, to.live->node) == 0;
 
     if (task->live && !stays)
-        leave_node(mirror, group, task);
+        leave_node(mirror, job, group, task);
     job->counts[task->state]--;
     group->counts[task->state]--;
     job->n_running -= is_running(task);
@@ -416,7 +420,7 @@ static void set_task(struct mirror *mirror, struct mirror_job *job, int64_t grp,
     group->counts[task->state]++;
     job->n_running += is_running(task);
     if (task->live && !stays)
-        enter_node(mirror, group, task);
+        enter_node(mirror, job, group, task);
     touch(mirror, job);
 }
 
@@ -654,6 +658,7 @@ void mirror_fini(struct mirror *mirror)
     map_fini(&mirror->nodes);
     for (enum row_kind kind = 0; kind < ROW_KIND_COUNT; kind++)
         empty_cells(mirror, kind);
+    queues_fini(mirror);
     VEC_FINI(&mirror->touched);
     mirror_init(mirror);
 }

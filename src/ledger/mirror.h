@@ -3,7 +3,7 @@
  *
  * It holds every queue, node, token, lease, memo and order, and of the jobs those that are not over,
  * with what is held for them.
- * What is derived (a node's used amounts, a job's counts, a task's state) follows from the rows
+ * What is derived (a node's or queue's used amounts, a job's counts, a task's state) follows from the rows
  * put in, and only from them. It knows no rule. One thread owns it.
  */
 #ifndef LEDGER_MIRROR_H
@@ -83,6 +83,21 @@ struct mirror_node {
     bool is_pods_offered;
 };
 
+#define MIRROR_NO_CAP INT64_MAX
+
+/* Of a queue, of one resource. */
+struct mirror_share {
+    char *resource;
+    int64_t cap; /* MIRROR_NO_CAP: none */
+    int64_t used;
+};
+
+/* What live attempts of a queue's jobs use, and of the queues' below it. */
+struct mirror_queue {
+    char *name;
+    VEC_OF(struct mirror_share) shares;
+};
+
 /* A row that is found by one text. */
 struct mirror_cell {
     void *row;
@@ -93,6 +108,7 @@ struct mirror {
     uint64_t revision;
     struct map jobs;                     /* by id: struct mirror_job */
     struct map nodes;                    /* struct mirror_node */
+    struct map queues;                   /* struct mirror_queue: of each that ever was */
     struct map cells[ROW_KIND_COUNT];    /* struct mirror_cell: meta, lease, token, queue, beat,
                                          idem (of this batch), memo, order */
     VEC_OF(struct mirror_job *) touched; /* since the last settle */
@@ -140,6 +156,10 @@ MUST_CHECK int mirror_catch_up(struct mirror *mirror, struct store *store, uint6
 
 struct mirror_job *mirror_job(const struct mirror *mirror, uint64_t id);
 struct mirror_node *mirror_node(const struct mirror *mirror, const char *name);
+/** What is used of a queue; NULL: nothing ever was, and it has no cap. */
+const struct mirror_queue *mirror_queue(const struct mirror *mirror, const char *name);
+/** The queue above one; NULL: none. */
+const char *mirror_queue_parent(const struct mirror *mirror, const char *queue);
 /** The row of a kind that is found by one text, or NULL. */
 void *mirror_find(const struct mirror *mirror, enum row_kind kind, const char *name);
 struct row_idem *mirror_idem(const struct mirror *mirror, const char *ns, const char *key);

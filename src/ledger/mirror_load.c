@@ -2,7 +2,7 @@
  * How a mirror comes to hold what the store holds: loaded whole, or by the events since. Also
  * whether two mirrors hold the same.
  */
-#include "ledger/mirror.h"
+#include "ledger/mirror_inside.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -207,6 +207,15 @@ static int compare_nodes(const struct mirror *a, const struct mirror *b, struct 
     return 0;
 }
 
+static int compare_queues(const struct mirror *a, const struct mirror *b, struct err *err)
+{
+    const char *name = queues_differ(a, b);
+
+    if (!name)
+        name = queues_differ(b, a);
+    return name ? err_set(err, -EBADMSG, "queue %s: what is used of it differs", name) : 0;
+}
+
 static bool are_tasks_equal(const struct mirror_task *a, const struct mirror_task *b)
 {
     if (!a->live != !b->live || (a->live && !row_eq(ROW_ATTEMPT, a->live, b->live)))
@@ -263,6 +272,8 @@ int mirror_compare(const struct mirror *a, const struct mirror *b, bool with_qui
                     b->nodes.n, b->jobs.n);
     if (r >= 0)
         r = compare_nodes(a, b, err);
+    if (r >= 0)
+        r = compare_queues(a, b, err);
     if (r < 0)
         return r;
     MAP_EACH (entry, &a->jobs) {

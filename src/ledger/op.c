@@ -66,7 +66,7 @@ static void free_order(struct op_order *op)
 static void free_register(struct op_register *op)
 {
     FREE_ALL(op->node, op->boot_id, op->address, op->incarnation, op->offers, op->labels,
-             op->taints, op->info, op->images, op->identity);
+             op->taints, op->info, op->images, op->identity, op->disabled);
     mem_free(op->held);
 }
 
@@ -110,7 +110,7 @@ static void free_parts(struct op *op)
         free_register(&op->reg);
         break;
     case OP_BEAT:
-        mem_free(op->beat.node);
+        FREE_ALL(op->beat.node, op->beat.disabled);
         break;
     case OP_LEAVE:
         mem_free(op->leave.node);

@@ -55,6 +55,8 @@ struct row_node {
     char *cordoned_by, *cordon_reason;
     int64_t cordoned_at; /* wall ms */
     int64_t is_draining;
+    char *disabled;      /* why its agent takes no new work; "" it does */
+    int64_t disabled_at; /* wall ms */
     uint64_t generation; /* rises at each registration; fences messages */
     uint64_t facts;      /* rises when something changes that eligibility or room depends on */
     char *boot_id;
@@ -68,10 +70,17 @@ struct row_node {
     char *info;            /* JSON object: what the agent found on the machine, for people */
     char *address;         /* where the agent was heard from */
     int64_t registered_at; /* wall ms */
+    int64_t first_at;      /* wall ms: of its first registration */
     int64_t heard_at;      /* wall ms, for people; set at state changes only */
     int64_t ttl_ms;
     uint64_t rev;
 };
+
+/** Whether it takes no new work, whatever its state. */
+static inline bool row_node_is_closed(const struct row_node *row)
+{
+    return row->is_cordoned || row->is_draining || *row->disabled;
+}
 
 /* Raised by each beat of a node: no event, no revision. */
 struct row_beat {
@@ -94,7 +103,9 @@ struct row_job {
     int64_t n_tasks, n_pending, n_live, n_running, n_succeeded, n_failed, n_cancelled;
     int64_t code; /* the largest shell code of its tasks; meaningful once over */
     int64_t submitted_at, started_at, ended_at; /* wall ms; 0 not yet */
-    int64_t degraded_at;                        /* wall ms: since when it has been; 0 it is not */
+    int64_t pending_at;  /* wall ms: when it was last pending again; 0 never */
+    int64_t running_at;  /* wall ms: when it last came to run; 0 not yet */
+    int64_t degraded_at; /* wall ms: since when it has been; 0 it is not */
     uint64_t rev;
 };
 

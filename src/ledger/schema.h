@@ -12,7 +12,7 @@
 #include "base/str.h"
 #include "ledger/rows.h"
 
-enum { SCHEMA_VERSION = 3, SCHEMA_COLUMNS_MAX = 40 };
+enum { SCHEMA_VERSION = 4, SCHEMA_COLUMNS_MAX = 40 };
 
 enum column_type {
     COLUMN_INT,
@@ -48,8 +48,6 @@ extern const struct kind schema[ROW_KIND_COUNT];
 void *row_new(enum row_kind kind);
 /** Another row with the same values, counted once. */
 void *row_copy(enum row_kind kind, const void *row);
-/** Counts a row up; any thread. */
-void *row_ref(const void *row);
 /** Sets a text of an unpublished row, copying it; NULL is "". */
 void row_set(char **at, const char *text);
 

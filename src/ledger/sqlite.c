@@ -42,7 +42,7 @@ struct sqlite {
     int log_pages, log_pages_before; /* after the last commit, and the one before */
     int next_checkpoint;             /* at so many pages */
     sqlite3_stmt *put[ROW_KIND_COUNT], *get[ROW_KIND_COUNT], *del[ROW_KIND_COUNT];
-    sqlite3_stmt *revision;
+    sqlite3_stmt *revision, *begin, *commit;
     struct map finds; /* by its text: sqlite3_stmt, which keeps it */
 };
 
@@ -298,6 +298,8 @@ static void sqlite_close(struct store *store)
     end_statements(s->get, ROW_KIND_COUNT);
     end_statements(s->del, ROW_KIND_COUNT);
     sqlite3_finalize(s->revision);
+    sqlite3_finalize(s->begin);
+    sqlite3_finalize(s->commit);
     MAP_EACH (entry, &s->finds)
         sqlite3_finalize(entry->value);
     map_fini(&s->finds);
@@ -445,6 +447,18 @@ static void sqlite_rollback(struct store *store)
         sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
 }
 
+/* A statement without a row that comes with each transaction, made when it is first used. */
+static int run_kept(struct sqlite *s, sqlite3_stmt **at, const char *sql, struct err *err)
+{
+    int r = *at ? 0 : prepare(s, sql, at, err);
+
+    if (r < 0)
+        return r;
+    r = sqlite3_step(*at) == SQLITE_DONE ? 0 : fail(s, err, sql);
+    sqlite3_reset(*at);
+    return r;
+}
+
 static int sqlite_begin(struct store *store, uint64_t *revision, struct err *err)
 {
     struct sqlite *s = sqlite_of(store);
@@ -452,7 +466,7 @@ static int sqlite_begin(struct store *store, uint64_t *revision, struct err *err
     int r = is_writer ? check_place(s, err) : 0;
 
     if (r >= 0)
-        r = run(s, is_writer ? "BEGIN IMMEDIATE" : "BEGIN", err);
+        r = run_kept(s, &s->begin, is_writer ? "BEGIN IMMEDIATE" : "BEGIN", err);
     if (r < 0)
         return r;
     r = read_revision(s, revision, err);
@@ -490,7 +504,7 @@ static int sqlite_commit(struct store *store, struct err *err)
     int r = check_place(s, err);
 
     if (r >= 0)
-        r = run(s, "COMMIT", err);
+        r = run_kept(s, &s->commit, "COMMIT", err);
     if (r < 0)
         sqlite_rollback(store);
     else

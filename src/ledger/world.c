@@ -357,6 +357,28 @@ enum problem_code world_stop(struct world *world, uint64_t job)
     return world_run(world, op);
 }
 
+enum problem_code world_requeue(struct world *world, uint64_t job, bool suspends)
+{
+    struct op *op = op_new(OP_STOP, NULL, NULL);
+
+    op->stop.job = job;
+    op->stop.cause = CAUSE_REQUEUED;
+    op->stop.suspends = suspends;
+    op->stop.grace_ms = -1;
+    op->stop.by = text_copy("ann");
+    return world_run(world, op);
+}
+
+enum problem_code world_resume(struct world *world, uint64_t job)
+{
+    struct op *op = op_new(OP_PATCH, NULL, NULL);
+
+    op->patch.job = job;
+    op->patch.resumes = true;
+    op->patch.by = text_copy("ann");
+    return world_run(world, op);
+}
+
 enum problem_code world_stop_attempt(struct world *world, uint64_t job, uint32_t index,
                                      uint32_t number, enum cause cause)
 {
@@ -421,10 +443,16 @@ enum problem_code world_node_state(struct world *world, const char *node, enum n
 
 enum problem_code world_beat(struct world *world, const char *node)
 {
+    return world_beat_disabled(world, node, "");
+}
+
+enum problem_code world_beat_disabled(struct world *world, const char *node, const char *why)
+{
     struct op *op = op_new(OP_BEAT, NULL, NULL);
 
     op->beat.node = text_copy(node);
     op->beat.generation = generation(world, node);
+    op->beat.disabled = text_copy(why);
     return world_run(world, op);
 }
 

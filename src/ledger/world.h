@@ -32,6 +32,8 @@ enum problem_code world_do(struct world *world, struct op *op);
 enum problem_code world_run(struct world *world, struct op *op);
 
 /** A job's object in JSON, without name and image: {"name":"x", ...} is filled in. */
+/** A beat of an agent that takes no new work, and says why; "": it does. */
+enum problem_code world_beat_disabled(struct world *world, const char *node, const char *why);
 struct op *world_submit_op(const char *json);
 /** Submits a job; 0 if it was refused. */
 uint64_t world_submit(struct world *world, const char *json);
@@ -56,6 +58,9 @@ enum problem_code world_running(struct world *world, uint64_t job, uint32_t inde
 enum problem_code world_ended(struct world *world, uint64_t job, uint32_t index, uint32_t number,
                               const char *node, int code);
 enum problem_code world_stop(struct world *world, uint64_t job);
+/** Has what runs of a job wait again, or suspends it. */
+enum problem_code world_requeue(struct world *world, uint64_t job, bool suspends);
+enum problem_code world_resume(struct world *world, uint64_t job);
 enum problem_code world_stop_attempt(struct world *world, uint64_t job, uint32_t index,
                                      uint32_t number, enum cause cause);
 

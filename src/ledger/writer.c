@@ -1,6 +1,6 @@
 /*
  * Writer: takes all that waits, judges it in order, makes one transaction, and answers after
- * the commit is durable. It never lingers for more.
+ * the commit is durable. It lingers for more only where many ask at once (pace.h).
  *
  * An operation is answered once, and with success only if it is durable. A commit of which the
  * outcome is not known is looked up by the batch's name, never repeated blindly.
@@ -23,15 +23,31 @@ enum {
 
 /* ---- what waits ---- */
 
-static void wait_some(struct ledger *l)
+static int64_t monotonic_us(void)
 {
-    struct timespec until;
+    struct timespec now;
 
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += ASK_AGAIN_MS * 1000000L;
-    until.tv_sec += until.tv_nsec / 1000000000L;
-    until.tv_nsec %= 1000000000L;
-    pthread_cond_timedwait(&l->arrived, &l->lock, &until);
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+/* Returns ETIMEDOUT, or 0 where somebody has signalled. */
+static int wait_until(struct ledger *l, int64_t us)
+{
+    struct timespec until = { .tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000 };
+
+    return pthread_cond_timedwait(&l->arrived, &l->lock, &until);
+}
+
+/* Whoever sends does not wake the writer meanwhile, unless a batch is full. */
+static void gather(struct ledger *l)
+{
+    int64_t now = monotonic_us(), next = pace_next_us(&l->pace, now);
+
+    l->is_gathering = next > now;
+    while (l->is_gathering && !l->is_closing && l->n_waiting < BATCH_OPS_MAX)
+        l->is_gathering = wait_until(l, next) != ETIMEDOUT;
+    l->is_gathering = false;
 }
 
 /* Up to a batch of what waits. Returns false when the ledger closes and nothing does. */
@@ -42,15 +58,20 @@ static bool take_ops(struct ledger *l, struct op **ops, size_t *n)
     *n = 0;
     pthread_mutex_lock(&l->lock);
     if (l->is_unsure && !l->first && !l->is_closing)
-        wait_some(l);
+        wait_until(l, monotonic_us() + ASK_AGAIN_MS * 1000);
     while (!l->is_unsure && !l->first && !l->is_closing)
         pthread_cond_wait(&l->arrived, &l->lock);
+    if (!l->is_unsure)
+        gather(l);
     while (l->first && *n < BATCH_OPS_MAX) {
         ops[(*n)++] = l->first;
         l->first = l->first->next;
     }
     if (!l->first)
         l->end = &l->first;
+    l->n_waiting -= *n;
+    if (*n)
+        pace_note(&l->pace, *n, monotonic_us());
     is_over = l->is_closing && *n == 0;
     pthread_mutex_unlock(&l->lock);
     return !is_over;
@@ -394,6 +415,7 @@ void *writer_run(void *arg)
             continue;
         memcpy(l->writing.ops, ops, n * sizeof(*ops));
         l->writing.n_ops = n;
+        mem_ahead(&l->ahead);
         run_batch(l);
     }
     if (l->is_unsure)

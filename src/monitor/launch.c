@@ -115,6 +115,7 @@ static int read_records(struct launch *out, const char *buf, size_t n)
         { "lease", &out->lease, NULL, NULL },
         { "keep", NULL, NULL, &out->is_kept },
         { "graceMs", NULL, &out->grace_ms, NULL },
+        { "limitMs", NULL, &out->limit_ms, NULL },
         { "logLines", NULL, &out->log_lines_per_hour, NULL },
         { "logFile", NULL, &out->log_file_bytes, NULL },
         { "logKeep", NULL, &out->log_keep_bytes, NULL },

@@ -37,8 +37,8 @@ struct launch {
     const char *hide; /* a mount that the runtime must not see */
 
     const char *lease;
-    bool is_kept; /* the lease does not end it */
-    int64_t grace_ms;
+    bool is_kept;               /* the lease does not end it */
+    int64_t grace_ms, limit_ms; /* limit: 0 none */
     int64_t log_lines_per_hour, log_file_bytes, log_keep_bytes;
 };
 

@@ -4,10 +4,10 @@
  *     berth-monitor ROOM     descriptor 9: a connection to the agent; ROOM: a text in whose place the
  *                            container's id is shown
  *
- * It starts the container once, logs what it writes, ends it on command, when the node's lease has passed
- * or when its main process has gone and left others behind, and writes down how it ended. It never
- * talks to a server, knows no job, and survives the agent. Nothing of the container is alive when the
- * exit record is there.
+ * It starts the container once, logs what it writes, ends it on command, at its limit, when the node's
+ * lease has passed or when its main process has gone and left others behind, and writes down how it ended.
+ * It never talks to a server, knows no job, and survives the agent. Nothing of the container is alive when
+ * the exit record is there.
  *
  * After that, if its agent is there, it waits to be given another: to start a program costs more than all
  * that a monitor does for a short container. Without the agent it exits.
@@ -67,6 +67,7 @@ struct monitor {
     int pipes[STREAM_COUNT]; /* read ends; -1 ended */
     int timer;
     int64_t began_ns;            /* of this process, CLOCK_BOOTTIME */
+    int64_t limit_at_ms;         /* when its time is over; 0 never */
     int64_t kill_at_ms;          /* of a stop that is under way; 0 none */
     int64_t kill_again_ms;       /* while what was killed is not gone */
     int64_t armed_ms;            /* what the timer is set to */
@@ -156,6 +157,8 @@ static void set_started(struct monitor *m, pid_t pid)
     m->record.has_started = true;
     m->record.started_ms = when_real_ms();
     m->record.started_boot_ms = when_boot_ms();
+    if (m->launch.limit_ms > 0)
+        m->limit_at_ms = m->record.started_boot_ms + m->launch.limit_ms;
     n = started_text(m, text, sizeof(text));
     control_tell_all(&m->control, text, n);
     if (m->wants_term)
@@ -282,7 +285,7 @@ static void set_ended(struct monitor *m)
     m->record.ended_ms = when_real_ms();
     m->record.ended_boot_ms = when_boot_ms();
     m->state = STATE_SWEEPING;
-    m->kill_at_ms = 0;
+    m->limit_at_ms = m->kill_at_ms = 0;
 }
 
 static void launcher_ended(struct monitor *m, int status)
@@ -371,6 +374,15 @@ static void look_at_lease(struct monitor *m, int64_t now)
     }
 }
 
+static void look_at_limit(struct monitor *m, int64_t now)
+{
+    if (!m->limit_at_ms || now < m->limit_at_ms)
+        return;
+    m->limit_at_ms = 0;
+    m->record.is_limit_over = true;
+    do_stop(m);
+}
+
 static void look_at_clock(struct monitor *m)
 {
     int64_t now = when_boot_ms();
@@ -382,6 +394,7 @@ static void look_at_clock(struct monitor *m)
     }
     if (m->lease)
         look_at_lease(m, now);
+    look_at_limit(m, now);
     if ((m->kill_at_ms && now >= m->kill_at_ms) || (m->kill_again_ms && now >= m->kill_again_ms)) {
         m->kill_at_ms = 0;
         do_kill(m);
@@ -400,9 +413,10 @@ static void arm_timer(struct monitor *m)
     int64_t at = 0, now;
     struct itimerspec spec = { 0 };
 
-    if (!m->lease && !m->kill_at_ms && !m->kill_again_ms && !m->armed_ms)
+    if (!m->lease && !m->limit_at_ms && !m->kill_at_ms && !m->kill_again_ms && !m->armed_ms)
         return;
     now = when_boot_ms();
+    earlier(&at, m->limit_at_ms, now);
     earlier(&at, m->kill_at_ms, now);
     earlier(&at, m->kill_again_ms, now);
     if (m->lease && m->state <= STATE_RUNNING && !m->is_killed) {

@@ -10,15 +10,15 @@
 
 size_t record_format(const struct record *r, char out[RECORD_MAX_BYTES])
 {
-    int n =
-        snprintf(out, RECORD_MAX_BYTES,
-                 "started=%d\ndetail=%s\ncode=%d\nsignal=%d\noom=%d\noomKills=%lld\n"
-                 "leaseOver=%d\nstartedMs=%lld\nendedMs=%lld\nstartedBootMs=%lld\n"
-                 "endedBootMs=%lld\npeakMemory=%lld\ncpuUs=%lld\ntext=%s\n",
-                 r->has_started, r->detail ? r->detail : "", r->code, r->signal, r->is_oom,
-                 (long long)r->oom_kills, r->is_lease_over, (long long)r->started_ms,
-                 (long long)r->ended_ms, (long long)r->started_boot_ms, (long long)r->ended_boot_ms,
-                 (long long)r->peak_memory_bytes, (long long)r->cpu_us, r->text);
+    int n = snprintf(
+        out, RECORD_MAX_BYTES,
+        "started=%d\ndetail=%s\ncode=%d\nsignal=%d\noom=%d\noomKills=%lld\n"
+        "leaseOver=%d\nlimitOver=%d\nstartedMs=%lld\nendedMs=%lld\nstartedBootMs=%lld\n"
+        "endedBootMs=%lld\npeakMemory=%lld\ncpuUs=%lld\ntext=%s\n",
+        r->has_started, r->detail ? r->detail : "", r->code, r->signal, r->is_oom,
+        (long long)r->oom_kills, r->is_lease_over, r->is_limit_over, (long long)r->started_ms,
+        (long long)r->ended_ms, (long long)r->started_boot_ms, (long long)r->ended_boot_ms,
+        (long long)r->peak_memory_bytes, (long long)r->cpu_us, r->text);
 
     return (size_t)n;
 }

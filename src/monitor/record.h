@@ -12,7 +12,7 @@ struct record {
     bool has_started;
     const char *detail; /* a word of the start that failed; NULL */
     int code, signal;
-    bool is_oom, is_lease_over;
+    bool is_oom, is_lease_over, is_limit_over;
     int64_t oom_kills, peak_memory_bytes, cpu_us;
     int64_t started_ms, ended_ms, started_boot_ms, ended_boot_ms;
     char text[240]; /* one line */

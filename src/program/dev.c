@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/mem_keep.h"
 #include "base/str.h"
 #include "program/inside.h"
 #include "program/program.h"
@@ -122,6 +123,7 @@ int program_dev(const struct dev_flags *flags)
     struct server_options options = { .listen = flags->listen, .at_point = program_at_point };
     int r;
 
+    mem_keep();
     log_setup(LOG_WARN, LOG_TEXT);
     data = program_open_data(flags->data ? flags->data : fallback, &err);
     if (!data)

@@ -22,7 +22,7 @@
 #define DEFAULT_DIRS "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 #define DEFAULT_PATH "PATH=" DEFAULT_DIRS
 
-enum { DEFAULT_NOFILE = 1024, CPU_PERIOD_US = 100000 };
+enum { DEFAULT_NOFILE = 1024 };
 
 /* Namespaces but the network's; paths that tell of the machine; devices as the runtimes' default. */
 static const char base_text[] =
@@ -388,10 +388,9 @@ static void set_resources(json_t *resources, const struct container *c)
                             json_pack("{s:I,s:I}", "limit", (json_int_t)c->memory_bytes, "swap",
                                       (json_int_t)c->memory_bytes));
     if (c->cpu_milli > 0) {
-        json_int_t quota = (json_int_t)c->cpu_milli * (CPU_PERIOD_US / 1000);
-        json_object_set_new(
-            resources, "cpu",
-            json_pack("{s:I,s:i}", "quota", quota < 1000 ? 1000 : quota, "period", CPU_PERIOD_US));
+        json_int_t quota = cpu_quota_us(c->cpu_milli);
+        json_object_set_new(resources, "cpu",
+                            json_pack("{s:I,s:i}", "quota", quota, "period", CPU_PERIOD_US));
     }
     if (c->pids > 0)
         json_object_set_new(resources, "pids", json_pack("{s:I}", "limit", (json_int_t)c->pids));

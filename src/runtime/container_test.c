@@ -185,6 +185,61 @@ TEST(container_is_killed_when_its_grace_is_over)
     rig_each(stop_with_grace);
 }
 
+static void list_descriptors(struct rig *rig, enum runtime_kind kind)
+{
+    struct attempt a;
+    CLEANUP(freep) char *out = NULL;
+
+    rig_attempt(rig, &a, kind, COMMAND("sh", "-c", "cd /proc/$$/fd && echo [0-8]"));
+    rig_start(rig, &a);
+    rig_started(&a);
+    rig_ended(&a);
+    out = rig_output(&a, OUT, NULL);
+    CHECK_TEXT(out, "0 1 2 3\n"); /* 3: the folder that is being listed */
+    rig_clean(rig, &a);
+}
+
+TEST(container_inherits_no_descriptor)
+{
+    int left_open = fcntl(STDERR_FILENO, F_DUPFD, 3);
+
+    CHECK(left_open >= 3 && left_open < 9);
+    rig_each(list_descriptors);
+    close(left_open);
+}
+
+static void end_by_limit(struct rig *rig, enum runtime_kind kind)
+{
+    struct attempt a;
+    struct inspection inspection = { .state = FOLDER_RUNNING };
+    struct err err = { 0 };
+
+    rig_attempt(rig, &a, kind,
+                COMMAND("sh", "-c", "trap '' TERM; echo ready; while :; do sleep 1000; done"));
+    a.container.limit_ms = 300;
+    a.container.grace_ms = 50;
+    a.container.keep_on_disconnect = true;
+    rig_start(rig, &a);
+    rig_started(&a);
+    /* As when the agent is gone: nobody but the monitor looks at the clock. */
+    watch_free(a.watch);
+    a.watch = NULL;
+    for (int i = 0; inspection.state == FOLDER_RUNNING && i < 1000; i++) {
+        usleep(10000);
+        CHECK_OK(runtime_inspect(rig->runtime, a.folder, &inspection, &err), &err);
+    }
+    CHECK_EQ(inspection.state, FOLDER_ENDED);
+    CHECK(inspection.exit.is_limit_over);
+    CHECK_EQ(inspection.exit.signal, SIGKILL);
+    CHECK(inspection.exit.ended_boot_ms - inspection.exit.started_boot_ms >= 350);
+    rig_clean(rig, &a);
+}
+
+TEST(container_is_ended_at_its_limit_without_an_agent)
+{
+    rig_each(end_by_limit);
+}
+
 static void end_by_term(struct rig *rig, enum runtime_kind kind)
 {
     struct attempt a;
@@ -378,7 +433,7 @@ TEST(container_that_ended_is_not_held_by_its_monitor)
 /* A monitor that finds no room for the record goes on trying; nobody waits for it meanwhile. */
 static void find_no_room(struct rig *rig, enum runtime_kind kind)
 {
-    struct attempt a;
+    struct attempt a, b;
     CLEANUP(freep) char *next = NULL;
     struct inspection inspection;
     struct err err = { 0 };
@@ -395,11 +450,17 @@ static void find_no_room(struct rig *rig, enum runtime_kind kind)
     CHECK_EQ(kill(monitor, 0), 0);
     CHECK_EQ(unlink(next), 0);
     rig_wait_gone(monitor);
-    CHECK_EQ(waitpid(monitor, NULL, 0), monitor);
     CHECK_OK(runtime_inspect(rig->runtime, a.folder, &inspection, &err), &err);
     CHECK_EQ(inspection.state, FOLDER_ENDED);
     CHECK_EQ(inspection.exit.signal, SIGKILL);
     rig_clean(rig, &a);
+    /* With the end of another container at the latest it is nobody's zombie. */
+    rig_attempt(rig, &b, kind, COMMAND("true"));
+    rig_start(rig, &b);
+    rig_started(&b);
+    rig_ended(&b);
+    rig_clean(rig, &b);
+    CHECK_EQ(waitpid(monitor, NULL, 0), -1);
 }
 
 TEST(container_whose_record_finds_no_room_is_not_waited_for)

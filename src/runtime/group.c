@@ -23,7 +23,6 @@
 
 enum {
     EMPTY_WITHIN_MS = 10000, /* processes killed may take so long to be gone */
-    CPU_PERIOD_US = 100000,
 };
 
 /* A group's parent, MOUNT/berth/NODE; NULL where the hierarchy cannot be used. Yours. */
@@ -129,13 +128,20 @@ static int set_memory(const struct runtime *rt, const struct container *c, struc
     return 0;
 }
 
+int64_t cpu_quota_us(int64_t milli)
+{
+    int64_t a_milli = CPU_PERIOD_US / 1000;
+
+    if (milli > CPU_QUOTA_MAX_US / a_milli)
+        return CPU_QUOTA_MAX_US;
+    return milli * a_milli < CPU_QUOTA_MIN_US ? CPU_QUOTA_MIN_US : milli * a_milli;
+}
+
 static int set_cpu(const struct runtime *rt, const struct container *c, struct err *err)
 {
-    int64_t quota = c->cpu_milli * (CPU_PERIOD_US / 1000);
+    int64_t quota = cpu_quota_us(c->cpu_milli);
     char value[64];
 
-    if (quota < 1000)
-        quota = 1000; /* the kernel's least */
     if (rt->machine.cgroup_layout == CGROUP_V2) {
         snprintf(value, sizeof(value), "%lld %d", (long long)quota, CPU_PERIOD_US);
         return set_limit(rt, CONTROLLER_CPU, c->id, "cpu.max", value, err);

@@ -276,13 +276,17 @@ static int list_layers(const struct layout *layout, const json_t *manifest, stru
     return 0;
 }
 
+/* As the manifest says, which may say anything. */
 static int64_t sum_sizes(const json_t *manifest)
 {
     const json_t *layers = json_object_get(manifest, "layers");
     int64_t sum = 0;
 
-    for (size_t i = 0; i < json_array_size(layers); i++)
-        sum += json_integer_value(json_object_get(json_array_get(layers, i), "size"));
+    for (size_t i = 0; i < json_array_size(layers); i++) {
+        int64_t size = json_integer_value(json_object_get(json_array_get(layers, i), "size"));
+        if (size > 0)
+            sum = size > INT64_MAX - sum ? INT64_MAX : sum + size;
+    }
     return sum;
 }
 

@@ -7,6 +7,7 @@
 #include <pthread.h>
 
 #include "base/str.h"
+#include "base/vec.h"
 #include "runtime/runtime.h"
 
 /* The mapped file `lease`; monitors read it. Times are CLOCK_BOOTTIME in ms, 0 for never. */
@@ -34,6 +35,7 @@ struct runtime {
     pthread_mutex_t idle_lock; /* of those below */
     struct monitor idle[MOST_IDLE_MONITORS];
     size_t n_idle;
+    VEC_OF(pid_t) left; /* monitors that live on by themselves and are children here */
 };
 
 /* ---- note: what clean-up must know: the first records of an attempt's `launch` ---- */
@@ -72,6 +74,10 @@ MUST_CHECK int monitors_spawn(struct runtime *rt, struct monitor *out, struct er
 bool monitors_take_idle(struct runtime *rt, struct monitor *out);
 /** Keeps one that has nothing to do, or ends it where enough are kept. */
 void monitors_give(struct runtime *rt, const struct monitor *monitor);
+/** Lets one go that has more to do, and does not wait for its end. */
+void monitors_leave(struct runtime *rt, pid_t monitor);
+/** Takes in the ends of those that were let go. */
+void monitors_reap(struct runtime *rt);
 /** Ends an idle one, or one that is dead, and waits for that. */
 void monitor_end(const struct monitor *monitor);
 
@@ -84,6 +90,11 @@ int monitor_connect(const char *folder);
 
 /** The path of a container's group; NULL where the hierarchy is not usable. Yours. */
 char *group_path(const struct runtime *rt, enum controller controller, const char *id);
+/* Of a quota of cpu time: the kernel takes no less, and somewhat more. */
+enum { CPU_PERIOD_US = 100000, CPU_QUOTA_MIN_US = 1000 };
+#define CPU_QUOTA_MAX_US (INT64_C(1) << 40)
+/** The quota a period of so many thousandths of a cpu. */
+int64_t cpu_quota_us(int64_t milli);
 /** Makes the parents of all groups, as far as they can be made. */
 void group_make_parents(const struct runtime *rt);
 void group_remove_parents(const struct runtime *rt);

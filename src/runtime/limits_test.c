@@ -2,6 +2,7 @@
  * Limits: memory, processes, network and what a container must not reach.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -55,6 +56,49 @@ static void survive_child_oom(struct rig *rig, enum runtime_kind kind)
 TEST(container_whose_child_ran_out_of_memory_goes_on)
 {
     rig_each(survive_child_oom);
+}
+
+static const struct {
+    int64_t milli;
+    const char *v1, *v2;
+} quotas[] = {
+    { 1, "1000\n", "1000 100000\n" }, /* the kernel's least */
+    { 10, "1000\n", "1000 100000\n" },
+    { 100, "10000\n", "10000 100000\n" },
+    { 250, "25000\n", "25000 100000\n" },
+    { 32000, "3200000\n", "3200000 100000\n" },
+    { INT64_C(1) << 60, "1099511627776\n", "1099511627776 100000\n" },
+};
+
+static void limit_cpu(struct rig *rig, enum runtime_kind kind)
+{
+    bool is_v2 = rig->machine.cgroup_layout == CGROUP_V2;
+    enum controller where = is_v2 ? CONTROLLER_UNIFIED : CONTROLLER_CPU;
+
+    if (!rig->machine.controllers[CONTROLLER_CPU].is_writable)
+        test_skip("there are no groups for cpu time");
+    for (size_t i = 0; i < COUNT_OF(quotas); i++) {
+        struct attempt a;
+        CLEANUP(freep) char *path = NULL;
+        CLEANUP(str_fini) struct str value = { 0 };
+        struct err err = { 0 };
+        rig_attempt(rig, &a, kind, COMMAND("sh", "-c", "echo up; sleep 1000"));
+        a.container.cpu_milli = quotas[i].milli;
+        path = text_format("%s/berth/%s/%s/%s", rig->machine.controllers[where].path, rig->node,
+                           a.id, is_v2 ? "cpu.max" : "cpu.cfs_quota_us");
+        rig_start(rig, &a);
+        rig_started(&a);
+        CHECK_OK(file_read(AT_FDCWD, path, 64, &value, &err), &err);
+        CHECK_TEXT(str_text(&value), is_v2 ? quotas[i].v2 : quotas[i].v1);
+        CHECK_OK(watch_stop(a.watch, STOP_KILL, &err), &err);
+        rig_ended(&a);
+        rig_clean(rig, &a);
+    }
+}
+
+TEST(container_has_the_cpu_time_that_it_asked_for)
+{
+    rig_each(limit_cpu);
 }
 
 static void bomb(struct rig *rig, enum runtime_kind kind)

@@ -28,6 +28,9 @@ static void set_actions(posix_spawn_file_actions_t *actions, int sock)
     posix_spawn_file_actions_addopen(actions, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_addopen(actions, 1, "/dev/null", O_WRONLY, 0);
     posix_spawn_file_actions_adddup2(actions, 1, 2);
+    /* What whoever started the agent left open is no container's. */
+    for (int fd = 3; fd < PARENT_FD; fd++)
+        posix_spawn_file_actions_addclose(actions, fd);
     posix_spawn_file_actions_addclosefrom_np(actions, PARENT_FD + 1);
 }
 
@@ -103,6 +106,25 @@ void monitors_give(struct runtime *rt, const struct monitor *monitor)
     pthread_mutex_unlock(&rt->idle_lock);
     if (!is_kept)
         monitor_end(monitor);
+}
+
+void monitors_leave(struct runtime *rt, pid_t monitor)
+{
+    pthread_mutex_lock(&rt->idle_lock);
+    VEC_PUSH(&rt->left, monitor);
+    pthread_mutex_unlock(&rt->idle_lock);
+}
+
+void monitors_reap(struct runtime *rt)
+{
+    size_t kept = 0;
+
+    pthread_mutex_lock(&rt->idle_lock);
+    VEC_EACH (pid, &rt->left)
+        if (waitpid(*pid, NULL, WNOHANG) == 0)
+            rt->left.at[kept++] = *pid;
+    rt->left.n = kept;
+    pthread_mutex_unlock(&rt->idle_lock);
 }
 
 void monitor_end(const struct monitor *monitor)

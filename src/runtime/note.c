@@ -108,7 +108,8 @@ int record_parse(const char *text, struct exit_record *out, struct err *err)
     CLEANUP(freep) char *copy = text_copy(text);
     char *rest = copy, *key, *value;
     struct exit_record record = { 0 };
-    int64_t started = -1, code = 0, signal = 0, oom = 0, oom_kills = 0, lease_over = 0;
+    int64_t started = -1, code = 0, signal = 0, oom = 0, oom_kills = 0, lease_over = 0,
+            limit_over = 0;
     const struct {
         const char *key;
         int64_t *number;
@@ -119,6 +120,7 @@ int record_parse(const char *text, struct exit_record *out, struct err *err)
         { "oom", &oom },
         { "oomKills", &oom_kills },
         { "leaseOver", &lease_over },
+        { "limitOver", &limit_over },
         { "startedMs", &record.started_ms },
         { "endedMs", &record.ended_ms },
         { "startedBootMs", &record.started_boot_ms },
@@ -146,6 +148,7 @@ int record_parse(const char *text, struct exit_record *out, struct err *err)
     record.is_oom = oom;
     record.oom_kills = (int)oom_kills;
     record.is_lease_over = lease_over;
+    record.is_limit_over = limit_over;
     *out = record;
     return 0;
 }

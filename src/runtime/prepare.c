@@ -286,6 +286,8 @@ static void add_common(const struct preparation *p, struct str *launch)
     launch_add(launch, "lease", p->rt->lease_path);
     launch_add(launch, "keep", c->keep_on_disconnect ? "1" : "0");
     launch_add_int(launch, "graceMs", c->grace_ms);
+    if (c->limit_ms > 0)
+        launch_add_int(launch, "limitMs", c->limit_ms);
     launch_add_int(launch, "logLines", c->log_lines_per_hour);
     launch_add_int(launch, "logFile", c->log_file_bytes > 0 ? c->log_file_bytes : DEFAULT_LOG_FILE);
     launch_add_int(launch, "logKeep", c->log_keep_bytes > 0 ? c->log_keep_bytes : DEFAULT_LOG_KEEP);

@@ -178,6 +178,7 @@ struct container {
     enum network network;
     bool read_only_root;
     bool keep_on_disconnect; /* the lease does not end it */
+    int64_t limit_ms;        /* from the first instruction; then TERM, grace, KILL; 0 none */
     int64_t grace_ms; /* TERM to KILL for STOP_GRACE and the monitor's own stops; 0: at once */
     int64_t log_lines_per_hour; /* 0: no limit */
     int64_t log_file_bytes;     /* a new log file after so much; 0: 16 MiB */
@@ -241,6 +242,7 @@ struct exit_record {
     bool is_oom;        /* its group ran out of memory and the main process died of it */
     int oom_kills;      /* processes of its group that were killed for memory, main or not */
     bool is_lease_over; /* the monitor ended it because the node's lease passed */
+    bool is_limit_over; /* its limit passed while it ran */
     int64_t started_ms, ended_ms;           /* CLOCK_REALTIME; 0 if it never started */
     int64_t started_boot_ms, ended_boot_ms; /* CLOCK_BOOTTIME */
     int64_t peak_memory_bytes;              /* of its group; 0 if unknown */

@@ -161,9 +161,13 @@ void watch_free(struct watch *watch)
         bool exits = watch->is_over && watch->monitor > 0 && is_leaving(watch);
         close(watch->fd);
         /* One that has lost its connection exits at once; one that goes on is not waited for. */
-        if (watch->monitor > 0)
-            waitpid(watch->monitor, NULL, exits ? 0 : WNOHANG);
+        if (exits)
+            waitpid(watch->monitor, NULL, 0);
+        else if (watch->monitor > 0)
+            monitors_leave(watch->runtime, watch->monitor);
     }
+    if (watch->runtime)
+        monitors_reap(watch->runtime);
     mem_free(watch->folder);
     mem_free(watch);
 }

@@ -43,6 +43,15 @@ static void take_matches(struct reader *r, const struct json_at *up, const char 
     out->n_matches += n;
 }
 
+/* In a pod an empty term about nodes, or one without a selector about tasks, means nothing. */
+static void mean_nothing(struct reader *r, struct berth_selector *out)
+{
+    struct berth_match *match = ARENA_NEW0(r->arena, struct berth_match);
+
+    *match = (struct berth_match){ .key = "none", .op = BERTH_IN };
+    *out = (struct berth_selector){ .matches = match, .n_matches = 1 };
+}
+
 static void take_node_selector(struct reader *r, const struct json_at *at,
                                struct berth_selector *out)
 {
@@ -52,6 +61,8 @@ static void take_node_selector(struct reader *r, const struct json_at *at,
         return;
     take_matches(r, at, "matchExpressions", out);
     take_matches(r, at, "matchFields", out);
+    if (!out->n_matches)
+        mean_nothing(r, out);
 }
 
 static void take_weight(const struct json_at *at, int *out)
@@ -77,6 +88,8 @@ static void take_node_terms(struct reader *r, const struct json_at *up, struct b
             struct json_at at = json_at_item(&list, i);
             take_node_selector(r, &at, &terms[i].selector);
         }
+        if (!n)
+            mean_nothing(r, &terms[n++].selector); /* of no terms none holds */
         out->node_required = terms;
         out->n_node_required = n;
     }
@@ -109,6 +122,8 @@ static void take_pod_term(struct reader *r, const struct json_at *at, struct ber
     if (!take_name(at, "topologyKey", NULL, &out->topology_key) &&
         !json_object_get(at->value, "topologyKey"))
         json_refuse(at, PROBLEM_INVALID_FIELD, "a topologyKey is needed");
+    if (!selector.value)
+        mean_nothing(r, &out->selector);
     if (!selector.value || !CHECK_KEYS(&selector, selector_keys))
         return;
     take_labels(r, &selector, "matchLabels", &out->selector.labels);

@@ -36,12 +36,20 @@ static bool may_refuse(const struct problem *problem, const json_t *list)
     return problem->n_fields > 0;
 }
 
+/* A line for each fault: "LINE:COLUMN: POINTER: what". */
 static void add_problem(const struct problem *problem, struct str *faults)
 {
     CLEANUP(str_fini) struct str text = { 0 };
+    size_t i = 0;
 
     problem_write(problem, NULL, &text);
-    str_add(faults, str_text(&text));
+    for (const char *at = str_text(&text); *at; i++) {
+        size_t n = strcspn(at, "\n") + 1;
+        if (i < problem_n_kept(problem) && problem->fields[i].line)
+            str_addf(faults, "%d:%d: ", problem->fields[i].line, problem->fields[i].column);
+        str_addf(faults, "%.*s", (int)n, at);
+        at += n;
+    }
 }
 
 static json_t *refusal(const struct problem *problem)

@@ -110,15 +110,16 @@ static const struct {
       "passed" },
     { "for another value",
       "nodes: [{name: n, resources: {cpu: -1}}]\nexpect: {refused: /nodes/0/name}\n",
-      "refused: expected /nodes/0/name, came:\n/nodes/0/resources/cpu: \"-1\" is negative\n" },
+      "refused: expected /nodes/0/name, came:\n1:31: /nodes/0/resources/cpu: \"-1\" is "
+      "negative\n" },
     { "for a value for which it may be",
       "queues: [{name: q, weight: -1}]\nexpect: {mayRefuse: [/queues/0/weight]}\n", "passed" },
     { "for that and another",
       "queues: [{name: q, weight: -1, priority: x}]\nexpect: {mayRefuse: [/queues/0/weight]}\n",
-      "/queues/0/weight: -1 is outside of 0 to 2147483647\n"
-      "/queues/0/priority: must be a whole number, not text\n" },
+      "1:20: /queues/0/weight: -1 is outside of 0 to 2147483647\n"
+      "1:32: /queues/0/priority: must be a whole number, not text\n" },
     { "and should not have been", "queues: [{name: q, weight: -1}]\n",
-      "/queues/0/weight: -1 is outside of 0 to 2147483647\n" },
+      "1:20: /queues/0/weight: -1 is outside of 0 to 2147483647\n" },
 };
 
 TEST(check_holds_refusals_against_the_pointer)

@@ -424,7 +424,8 @@ static void read_pool(struct scenario *s, struct reader *r, const struct json_at
     json_get_bool(at, "marketplace", &out->marketplace);
     json_get_bool(at, "provisions", &out->provisions);
     out->has_machine = take_amounts(r, at, "machine", &out->machine);
-    take_u32(at, "maxMachines", &out->max_machines);
+    if (take_u32(at, "maxMachines", &out->max_machines) && !out->max_machines)
+        out->provisions = false; /* 0 written is none, left out it is no limit */
     take_seconds(at, "backoffSeconds", &backoff_ms);
     out->backoff_until_ms = backoff_ms ? r->now_ms + backoff_ms : 0;
     take_amounts(r, at, "minFree", &out->min_free);

@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "base/mailbox.h"
+#include "base/mem_keep.h"
 #include "base/quantity.h"
 #include "server/cycle_ops.h"
 #include "server/cycle_verdicts.h"
@@ -64,6 +65,7 @@ struct cycle {
     int64_t wake_at_ms; /* wall */
     int64_t gang_timeout_ms;
     bool is_left_out_said;
+    struct mem_ahead ahead;
 
     /* shared; the lock is held for a few instructions */
     pthread_mutex_t lock;
@@ -403,6 +405,7 @@ static void *run(void *arg)
 
         if (in_ms > WAIT_MAX_MS)
             in_ms = WAIT_MAX_MS;
+        mem_ahead(&cycle->ahead);
         take_letters(cycle, in_ms ? mailbox_wait(&cycle->box, in_ms) : mailbox_take(&cycle->box));
         if (due_in_ms(cycle) == 0)
             decide(cycle);

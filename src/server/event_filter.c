@@ -9,6 +9,9 @@ void event_filter_fini(struct event_filter *filter)
 {
     free(filter->types);
     filter->types = NULL;
+    if (filter->list)
+        filter->list->free_list(filter->list);
+    filter->list = NULL;
 }
 
 static bool type_passes(const char *types, const char *type)
@@ -38,6 +41,20 @@ static bool may_see(const struct who *who, enum row_kind kind, const char *ns)
 bool event_filter_passes(const struct event_filter *filter, enum row_kind kind, const char *type,
                          uint64_t job, const char *ns)
 {
-    return (!filter->job || filter->job == job) && type_passes(filter->types, type) &&
-           may_see(&filter->who, kind, ns);
+    return (!filter->job || filter->job == job) && (!filter->list || filter->list->kind == kind) &&
+           type_passes(filter->types, type) && may_see(&filter->who, kind, ns);
+}
+
+bool event_filter_takes(const struct event_filter *filter, json_t *shown)
+{
+    const char *type = json_string_value(json_object_get(shown, "type"));
+    const char *dot = type ? strrchr(type, '.') : NULL;
+    enum event_place place;
+
+    if (!filter->list)
+        return true;
+    place = filter->list->place(filter->list, json_object_get(shown, "object"));
+    if (place == EVENT_LEFT || text_eq(dot, ".deleted"))
+        json_object_set_new(shown, "left", json_true());
+    return place != EVENT_NEVER;
 }

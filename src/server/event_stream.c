@@ -110,7 +110,8 @@ static void write_event(struct stream *stream, const struct watch_event *shown)
     if (!event_filter_passes(&stream->filter, event->kind, event->type, shown->job, shown->ns))
         return;
     object = show_event(event);
-    write_json(stream, object);
+    if (event_filter_takes(&stream->filter, object))
+        write_json(stream, object);
     json_decref(object);
 }
 

@@ -258,7 +258,7 @@ static void feed_node(struct feed *feed, const struct batch_event *event, struct
     images = read_json(row->images, "images of node", row->name);
     node->seq = row->seq;
     node->state = (enum node_state)row->state;
-    node->cordoned = row->is_cordoned != 0;
+    node->cordoned = row->is_cordoned || *row->disabled;
     node->draining = row->is_draining != 0;
     node->generation = row->generation;
     node->facts = row->facts;

@@ -86,11 +86,13 @@ static const struct {
 
 TEST(feed_tells_which_folder_an_image_lies_in)
 {
-    static char folders[] = "[\"/srv/images\",\"/srv/images/team/\"]";
+    static char none[] = "", folders[] = "[\"/srv/images\",\"/srv/images/team/\"]";
 
     ROW_EACH (c, images) {
         struct fixture f;
-        struct row_node node = { .name = n1, .seq = 3, .state = NODE_READY, .facts = 4 };
+        struct row_node node = {
+            .name = n1, .seq = 3, .state = NODE_READY, .facts = 4, .disabled = none
+        };
         CLEANUP(freep)
         char *text = text_format("{\"name\":\"t\",\"image\":\"%s\"}", c->image);
 
@@ -385,10 +387,11 @@ TEST(feed_keeps_two_specifications_of_one_batch_apart)
 
 TEST(feed_tells_of_nodes_and_queues)
 {
+    static char full[] = "disk full";
     struct row_node node = { .name = n1,
                              .seq = 4,
                              .state = NODE_READY,
-                             .is_cordoned = 1,
+                             .disabled = full,
                              .generation = 2,
                              .facts = 6,
                              .offers = offers,

@@ -10,6 +10,7 @@ enum {
     MESSAGE_MAX_BYTES = 1 << 20,
     OFFERS_MAX = 1000,
     IMAGES_MAX = 2000,
+    DISABLED_MAX_BYTES = 512,
     TEXT_MAX_BYTES = 64 << 10, /* of a report's message, timings, peaks */
 };
 
@@ -18,11 +19,9 @@ static int fault(const struct message *message)
     return message->problem.code == PROBLEM_NONE ? 0 : -EINVAL;
 }
 
-int message_read(struct message *message, struct http_request *request, const struct json_key *keys,
-                 size_t n_keys, bool has_generation)
+int message_parse(struct message *message, const char *body, size_t n, const struct json_key *keys,
+                  size_t n_keys, bool has_generation)
 {
-    size_t n;
-    const char *body = http_body(request, &n);
     struct json_at node;
 
     *message = (struct message){ 0 };
@@ -43,6 +42,15 @@ int message_read(struct message *message, struct http_request *request, const st
         return json_refuse(&generation, PROBLEM_INVALID_FIELD, "is missing");
     }
     return fault(message);
+}
+
+int message_read(struct message *message, struct http_request *request, const struct json_key *keys,
+                 size_t n_keys, bool has_generation)
+{
+    size_t n;
+    const char *body = http_body(request, &n);
+
+    return message_parse(message, body, n, keys, n_keys, has_generation);
 }
 
 void message_fini(struct message *message)
@@ -199,6 +207,18 @@ static int read_held(struct talk *talk, struct op_register *out)
     return 0;
 }
 
+char *read_disabled(const struct json_at *top)
+{
+    const char *why = "";
+
+    json_get_text(top, "disabled", &why);
+    if (strlen(why) > DISABLED_MAX_BYTES) {
+        struct json_at at = json_at_member(top, "disabled");
+        json_refuse(&at, PROBLEM_INVALID_FIELD, "is longer than 512 bytes");
+    }
+    return text_copy(why);
+}
+
 int read_register(struct talk *talk, struct op_register *out)
 {
     const struct json_at *top = &talk->message.top;
@@ -211,9 +231,9 @@ int read_register(struct talk *talk, struct op_register *out)
     json_get_int(top, "revisionSeen", 0, INT64_MAX, &seen);
     out->node = text_copy(talk->message.node);
     out->boot_id = text_copy(boot_id);
-    out->address = text_copy(http_peer(talk->request));
     out->incarnation = text_copy(incarnation);
     out->identity = text_copy(identity);
+    out->disabled = read_disabled(top);
     out->revision_seen = (uint64_t)seen;
     out->ttl_ms = talk->nodes->options.ttl_ms;
     out->offers = keep(top, "offers", false, check_offers);

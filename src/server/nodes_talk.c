@@ -223,15 +223,19 @@ void talk_register(struct nodes *nodes, struct http_request *request)
         { "revisionSeen", false }, { "version", false }, { "offers", false },
         { "labels", false },       { "taints", false },  { "info", false },
         { "attempts", false },     { "images", false },  { "identity", false },
+        { "disabled", false },
     };
     struct talk *talk = talk_new(nodes, request, finish_register);
+    struct op_register *reg;
 
     if (message_read(&talk->message, request, keys, COUNT_OF(keys), false) < 0) {
         talk_refuse(talk);
         return;
     }
     make_items(talk, 1);
-    if (read_register(talk, &make_op(&talk->items[0], OP_REGISTER)->reg) < 0) {
+    reg = &make_op(&talk->items[0], OP_REGISTER)->reg;
+    reg->address = text_copy(http_peer(request));
+    if (read_register(talk, reg) < 0) {
         talk_refuse(talk);
         return;
     }
@@ -240,7 +244,10 @@ void talk_register(struct nodes *nodes, struct http_request *request)
 
 /* ---- beat, leave ---- */
 
-static const struct json_key frame_keys[] = { { "node", false }, { "generation", false } };
+/* A beat's; `leave` has the first two. */
+static const struct json_key frame_keys[] = { { "node", false },
+                                              { "generation", false },
+                                              { "disabled", false } };
 
 static void finish_revision(struct talk *talk)
 {
@@ -250,11 +257,11 @@ static void finish_revision(struct talk *talk)
 }
 
 /* Begins a talk of node and generation alone; NULL after a refusal. */
-static struct talk *talk_frame(struct nodes *nodes, struct http_request *request)
+static struct talk *talk_frame(struct nodes *nodes, struct http_request *request, size_t n_keys)
 {
     struct talk *talk = talk_new(nodes, request, finish_revision);
 
-    if (message_read(&talk->message, request, frame_keys, COUNT_OF(frame_keys), true) < 0) {
+    if (message_read(&talk->message, request, frame_keys, n_keys, true) < 0) {
         talk_refuse(talk);
         return NULL;
     }
@@ -268,7 +275,7 @@ static struct talk *talk_frame(struct nodes *nodes, struct http_request *request
 
 void talk_beat(struct nodes *nodes, struct http_request *request)
 {
-    struct talk *talk = talk_frame(nodes, request);
+    struct talk *talk = talk_frame(nodes, request, COUNT_OF(frame_keys));
     struct op_beat *beat;
 
     if (!talk)
@@ -276,6 +283,11 @@ void talk_beat(struct nodes *nodes, struct http_request *request)
     beat = &make_op(&talk->items[0], OP_BEAT)->beat;
     beat->node = text_copy(talk->message.node);
     beat->generation = (uint64_t)talk->message.generation;
+    beat->disabled = read_disabled(&talk->message.top);
+    if (talk->message.problem.code != PROBLEM_NONE) {
+        talk_refuse(talk);
+        return;
+    }
     note_heard(nodes, fleet_worker(&nodes->fleet, beat->node));
     COUNT_ONE(nodes->counts.beats);
     talk_send(talk);
@@ -283,7 +295,7 @@ void talk_beat(struct nodes *nodes, struct http_request *request)
 
 void talk_leave(struct nodes *nodes, struct http_request *request)
 {
-    struct talk *talk = talk_frame(nodes, request);
+    struct talk *talk = talk_frame(nodes, request, 2);
     struct op_leave *leave;
 
     if (!talk)

@@ -51,11 +51,16 @@ struct talk {
  */
 MUST_CHECK int message_read(struct message *message, struct http_request *request,
                             const struct json_key *keys, size_t n_keys, bool has_generation);
+/** The same of a text; borrowed until message_fini. */
+MUST_CHECK int message_parse(struct message *message, const char *body, size_t n,
+                             const struct json_key *keys, size_t n_keys, bool has_generation);
 void message_fini(struct message *message);
 /** The names of the message's list `attempts`; yours to free (the names are the message's). */
 MUST_CHECK int message_attempts(struct message *message, const char ***out, size_t *n);
 
-/** Fills in what an agent registers with. */
+/** The member `disabled`: why the agent takes no new work; "" it does. Yours to free. */
+char *read_disabled(const struct json_at *top);
+/** Fills in what an agent registers with, but for its address. */
 MUST_CHECK int read_register(struct talk *talk, struct op_register *out);
 /** Fills in a report but for node, generation and attempt; *name is borrowed. */
 MUST_CHECK int read_report(const struct json_at *report, struct op_report *out, const char **name);

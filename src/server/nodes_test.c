@@ -322,6 +322,18 @@ TEST(nodes_let_an_empty_agent_leave)
     stage_close(&stage);
 }
 
+TEST(nodes_give_no_work_to_an_agent_that_takes_none)
+{
+    struct stage stage;
+
+    stage_open(&stage);
+    CHECK_EQ(agent_say(&stage.agent, "beat", "\"disabled\":\"disk full\"", NULL), 200);
+    CHECK(!scene_bind(&stage.scene, stage.fence, stage.job, 1, "n1"));
+    CHECK_EQ(agent_say(&stage.agent, "beat", "", NULL), 200);
+    stage_bind(&stage);
+    stage_close(&stage);
+}
+
 static const struct {
     const char *name;
     const char *path, *body;
@@ -332,6 +344,8 @@ static const struct {
     { "another method", "/v1/worker/work", "{}", 405 },
     { "not JSON", "/v1/worker/beat", "{", 400 },
     { "an unknown member", "/v1/worker/beat", "{\"node\":\"n1\",\"generation\":1,\"x\":1}", 422 },
+    { "a reason that is no text", "/v1/worker/beat",
+      "{\"node\":\"n1\",\"generation\":1,\"disabled\":true}", 422 },
     { "no generation", "/v1/worker/beat", "{\"node\":\"n1\"}", 422 },
     { "an unknown node", "/v1/worker/beat", "{\"node\":\"n2\",\"generation\":1}", 409 },
     { "not a node's name", "/v1/worker/register", "{\"node\":\"-\",\"bootId\":\"b\"}", 422 },

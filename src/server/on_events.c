@@ -50,13 +50,18 @@ static int take_event(const void *row, void *arg)
     struct walk *walk = arg;
     uint64_t job = show_event_job(event->subject);
     const char *ns = namespace_of(walk->page, walk->reader, job);
+    json_t *shown;
 
     if (json_array_size(walk->page->items) == walk->limit)
         return 1;
     walk->page->last = event->rev;
     walk->page->n_seen++;
-    if (event_filter_passes(walk->filter, (enum row_kind)event->row_kind, event->type, job, ns))
-        json_array_append_new(walk->page->items, show_logged_event(event));
+    if (!event_filter_passes(walk->filter, (enum row_kind)event->row_kind, event->type, job, ns))
+        return 0;
+    shown = show_logged_event(event);
+    if (event_filter_takes(walk->filter, shown))
+        json_array_append(walk->page->items, shown);
+    json_decref(shown);
     return 0;
 }
 
@@ -131,7 +136,7 @@ static int list_read(struct call *call, struct reader *reader, struct err *err)
 
 /* ---- what is asked for ---- */
 
-static bool read_from(struct call *call, bool is_sse, struct list *list)
+bool events_read_from(struct call *call, bool is_sse, bool *has_from, uint64_t *after)
 {
     const char *last = is_sse ? http_header(call->request, "Last-Event-ID") : NULL;
     int64_t from = -1;
@@ -142,8 +147,8 @@ static bool read_from(struct call *call, bool is_sse, struct list *list)
         problem_set(&call->problem, PROBLEM_BAD_REQUEST, "Last-Event-ID is no revision");
         return false;
     }
-    list->has_from = from >= 0;
-    list->after = from < 0 ? 0 : (uint64_t)from;
+    *has_from = from >= 0;
+    *after = from < 0 ? 0 : (uint64_t)from;
     return true;
 }
 
@@ -167,14 +172,20 @@ static bool accepts(const struct call *call, const char *type)
     return accept && strstr(accept, type);
 }
 
+bool events_wants_sse(const struct call *call)
+{
+    return accepts(call, "text/event-stream");
+}
+
 void on_events(struct call *call)
 {
-    bool is_sse = accepts(call, "text/event-stream");
+    bool is_sse = events_wants_sse(call);
     struct list *list = NEW0(struct list);
 
     call->state = list;
     call->free_state = list_free;
-    if (!read_filter(call, list) || !read_from(call, is_sse, list)) {
+    if (!read_filter(call, list) ||
+        !events_read_from(call, is_sse, &list->has_from, &list->after)) {
         call_end(call);
         return;
     }

@@ -24,6 +24,11 @@ MUST_CHECK int event_page_read(struct reader *reader, const struct event_filter 
                                struct err *err);
 void event_page_fini(struct event_page *page);
 
+/** `from` of a call's query, or of the header Last-Event-ID. False: the problem is set. */
+bool events_read_from(struct call *call, bool is_sse, bool *has_from, uint64_t *after);
+/** Whether a stream is wanted as server-sent events. */
+bool events_wants_sse(const struct call *call);
+
 /** Answers a call with a stream of what comes after a revision; takes the filter's texts. */
 void event_stream_begin(struct call *call, struct event_filter *filter, bool is_sse,
                         uint64_t after);

@@ -141,28 +141,43 @@ void on_job_patch(struct call *call)
         call_end(call);
 }
 
-/* ---- cancel, hold, release ---- */
+/* ---- actions ---- */
 
-static struct op *cancel_op(struct call *call, int64_t grace_ms, const char *reason)
+static struct op *stop_op(struct call *call, enum cause cause, int64_t grace_ms, const char *reason)
 {
     struct op *op = op_new(OP_STOP, NULL, NULL);
 
     op->stop.job = call_job(call)->id;
-    op->stop.cause = CAUSE_CANCELLED;
+    op->stop.cause = cause;
     op->stop.grace_ms = grace_ms;
     op->stop.by = text_copy(call->who.user);
     op->stop.reason = text_copy(reason);
     return op;
 }
 
-static struct op *hold_op(struct call *call, bool is_held)
+static struct op *flag_op(struct call *call)
 {
     struct op *op = op_new(OP_PATCH, NULL, NULL);
 
     op->patch.job = call_job(call)->id;
+    op->patch.by = text_copy(call->who.user);
+    return op;
+}
+
+static struct op *hold_op(struct call *call, bool is_held)
+{
+    struct op *op = flag_op(call);
+
     op->patch.has_held = true;
     op->patch.is_held = is_held;
-    op->patch.by = text_copy(call->who.user);
+    return op;
+}
+
+static struct op *resume_op(struct call *call)
+{
+    struct op *op = flag_op(call);
+
+    op->patch.resumes = true;
     return op;
 }
 
@@ -181,7 +196,7 @@ static void delete_loaded(struct call *call)
         call_end(call);
         return;
     }
-    call_send(call, cancel_op(call, -1, ""), deleted);
+    call_send(call, stop_op(call, CAUSE_CANCELLED, -1, ""), deleted);
 }
 
 void on_job_delete(struct call *call)
@@ -192,15 +207,46 @@ void on_job_delete(struct call *call)
         call_end(call);
 }
 
-enum action { ACTION_CANCEL, ACTION_HOLD, ACTION_RELEASE, ACTION_COUNT };
+enum action {
+    ACTION_CANCEL,
+    ACTION_HOLD,
+    ACTION_RELEASE,
+    ACTION_REQUEUE,
+    ACTION_SUSPEND,
+    ACTION_RESUME,
+    ACTION_COUNT
+};
 static const char *const action_words[ACTION_COUNT] = {
-    [ACTION_CANCEL] = "cancel",
-    [ACTION_HOLD] = "hold",
-    [ACTION_RELEASE] = "release",
+    [ACTION_CANCEL] = "cancel",   [ACTION_HOLD] = "hold",       [ACTION_RELEASE] = "release",
+    [ACTION_REQUEUE] = "requeue", [ACTION_SUSPEND] = "suspend", [ACTION_RESUME] = "resume",
 };
 static const struct json_key action_keys[] = { { "action", false },
                                                { "graceSeconds", false },
                                                { "reason", false } };
+
+static struct op *action_op(struct call *call, enum action action, int64_t grace_ms,
+                            const char *reason)
+{
+    struct op *op = NULL;
+
+    switch (action) {
+    case ACTION_CANCEL:
+        return stop_op(call, CAUSE_CANCELLED, grace_ms, reason);
+    case ACTION_HOLD:
+    case ACTION_RELEASE:
+        return hold_op(call, action == ACTION_HOLD);
+    case ACTION_REQUEUE:
+    case ACTION_SUSPEND:
+        op = stop_op(call, CAUSE_REQUEUED, grace_ms, reason);
+        op->stop.suspends = action == ACTION_SUSPEND;
+        return op;
+    case ACTION_RESUME:
+        return resume_op(call);
+    case ACTION_COUNT:
+        break;
+    }
+    return NULL;
+}
 
 static struct op *read_action(struct call *call, const json_t *body)
 {
@@ -214,7 +260,8 @@ static struct op *read_action(struct call *call, const json_t *body)
     if (!json_get_word(&top, "action", action_words, ACTION_COUNT, &action) &&
         !call->problem.code) {
         struct json_at at = json_at_member(&top, "action");
-        json_refuse(&at, PROBLEM_INVALID_FIELD, "say which: cancel, hold or release");
+        json_refuse(&at, PROBLEM_INVALID_FIELD,
+                    "say which: cancel, hold, release, requeue, suspend or resume");
     }
     json_get_int(&top, "graceSeconds", 0, JOB_GRACE_MAX_MS / 1000, &grace);
     if (json_get_text(&top, "reason", &reason) && strlen(reason) > REASON_MAX_BYTES) {
@@ -223,8 +270,7 @@ static struct op *read_action(struct call *call, const json_t *body)
     }
     if (call->problem.code)
         return NULL;
-    return action == ACTION_CANCEL ? cancel_op(call, grace < 0 ? -1 : grace * 1000, reason)
-                                   : hold_op(call, action == ACTION_HOLD);
+    return action_op(call, (enum action)action, grace < 0 ? -1 : grace * 1000, reason);
 }
 
 static void action_loaded(struct call *call)
@@ -238,7 +284,8 @@ static void action_loaded(struct call *call)
         return;
     }
     /* Cancelling twice, or what is over, changes nothing and is shown as it is. */
-    if (op->kind == OP_STOP && job_is_over((enum job_state)call_job(call)->row->state)) {
+    if (op->kind == OP_STOP && op->stop.cause == CAUSE_CANCELLED &&
+        job_is_over((enum job_state)call_job(call)->row->state)) {
         op_free(op);
         call_read(call, call_job_show, NULL);
         return;

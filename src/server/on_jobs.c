@@ -7,6 +7,9 @@
 #include "base/quantity.h"
 #include "server/call_job.h"
 #include "server/cursor.h"
+#include "server/job_order.h"
+#include "server/list_watch.h"
+#include "server/plan.h"
 #include "server/routes.h"
 #include "server/show.h"
 #include "server/submit.h"
@@ -18,12 +21,15 @@ enum { KEY_MAX_BYTES = 128 };
 struct list {
     struct job_filter filter; /* its texts live with the request, but for label_key */
     struct cursor cursor;
+    struct job_order order;
+    struct job_page page; /* of an order */
     char *label_key;
     struct verdicts *verdicts;
     struct nodes *nodes;
     bool hides_jobs, has_resources;
     json_t *items;
     uint64_t last;
+    size_t n_read;
     bool has_more;
 };
 
@@ -32,6 +38,7 @@ static void list_free(void *state)
     struct list *list = state;
 
     free(list->label_key);
+    job_page_fini(&list->page);
     if (list->verdicts)
         verdicts_unref(list->verdicts);
     json_decref(list->items);
@@ -111,6 +118,16 @@ static bool read_namespace(struct call *call, struct job_filter *filter)
     return false;
 }
 
+/* One more than wanted tells whether there is another page. */
+static bool begin_page(struct call *call, struct list *list)
+{
+    job_page_init(&list->page, &list->order, list->cursor.limit + 1);
+    if (!list->cursor.key[0] || job_order_parse(list->cursor.key, &list->page.after))
+        return true;
+    problem_set(&call->problem, PROBLEM_BAD_CURSOR, "the cursor is damaged");
+    return false;
+}
+
 static bool read_filter(struct call *call, struct list *list)
 {
     struct job_filter *filter = &list->filter;
@@ -121,34 +138,75 @@ static bool read_filter(struct call *call, struct list *list)
     filter->name = call_query(call, "name");
     read_label(call, list);
     if (!call_query_bool(call, "resources", &list->has_resources) ||
-        !cursor_read(call, &list->cursor) || !read_states(call, &filter->states) ||
-        !read_active(call, &filter->states) || !read_since(call, &filter->since) ||
-        !read_namespace(call, filter))
+        !cursor_read(call, &list->cursor) || !job_order_read(call, &list->order) ||
+        !read_states(call, &filter->states) || !read_active(call, &filter->states) ||
+        !read_since(call, &filter->since) || !read_namespace(call, filter))
         return false;
-    if (list->cursor.key[0] && text_to_int(list->cursor.key, 1, INT64_MAX, &before) < 0) {
+    if (list->cursor.key[0] && list->order.field < 0 &&
+        text_to_int(list->cursor.key, 1, INT64_MAX, &before) < 0) {
         problem_set(&call->problem, PROBLEM_BAD_CURSOR, "the cursor is damaged");
         return false;
     }
     filter->before_id = (uint64_t)before;
-    return true;
+    return list->order.field < 0 || begin_page(call, list);
+}
+
+static void add_item(struct list *list, const struct row_job *job)
+{
+    struct show_view view = { list->verdicts, list->nodes, list->hides_jobs };
+    json_t *item = show_job(job, NULL, &view);
+
+    if (list->has_resources)
+        show_job_resources(item, job);
+    json_array_append_new(list->items, item);
 }
 
 static int list_row(const void *row, void *arg)
 {
     const struct row_job *job = row;
     struct list *list = arg;
-    struct show_view view = { list->verdicts, list->nodes, list->hides_jobs };
-    json_t *item;
 
     if (json_array_size(list->items) == list->cursor.limit) {
         list->has_more = true;
         return 1;
     }
-    item = show_job(job, NULL, &view);
-    if (list->has_resources)
-        show_job_resources(item, job);
-    json_array_append_new(list->items, item);
+    add_item(list, job);
     list->last = job->id;
+    return 0;
+}
+
+static int take_row(const void *row, void *arg)
+{
+    struct list *list = arg;
+
+    job_page_take(&list->page, row);
+    list->last = ((const struct row_job *)row)->id;
+    list->n_read++;
+    return 0;
+}
+
+/* In an order all that pass are looked at. */
+static int sorted_read(struct call *call, struct reader *reader, struct err *err)
+{
+    struct list *list = call->state;
+    char next[sizeof(list->cursor.key)] = "";
+    size_t n_was;
+    int r;
+
+    list->filter.limit = READER_ROWS_MAX;
+    do {
+        n_was = list->n_read;
+        r = reader_jobs(reader, &list->filter, take_row, list, err);
+        list->filter.before_id = list->last;
+    } while (r >= 0 && list->n_read - n_was == READER_ROWS_MAX);
+    if (r < 0)
+        return r;
+    list->items = json_array();
+    for (size_t i = 0; i < list->page.n && i < list->cursor.limit; i++)
+        add_item(list, list->page.rows[i].row);
+    if (list->page.n > list->cursor.limit)
+        job_order_write(&list->page.rows[list->cursor.limit - 1].key, next);
+    call->answer = cursor_answer(&list->cursor, TAKE(list->items), next, call->revision);
     return 0;
 }
 
@@ -175,17 +233,22 @@ static int list_read(struct call *call, struct reader *reader, struct err *err)
 void on_jobs_list(struct call *call)
 {
     struct list *list = NEW0(struct list);
+    bool is_watched;
 
     call->state = list;
     call->free_state = list_free;
-    if (!read_filter(call, list)) {
+    if (!list_watch_read(call, &is_watched) || !read_filter(call, list)) {
         call_end(call);
+        return;
+    }
+    if (is_watched) {
+        list_watch_jobs(call, &list->filter);
         return;
     }
     list->verdicts = cycle_verdicts(call->server->cycle);
     list->nodes = call->server->nodes;
     list->hides_jobs = call->who.ns[0];
-    call_read(call, list_read, NULL);
+    call_read(call, list->order.field < 0 ? list_read : sorted_read, NULL);
 }
 
 /* ---- submit ---- */
@@ -250,23 +313,6 @@ static void submit_free(void *state)
     free(submit);
 }
 
-static json_t *show_verdicts(const struct view_answer *answer, bool hides_jobs)
-{
-    json_t *list = json_array();
-
-    for (size_t i = 0; i < answer->n_verdicts; i++) {
-        const struct berth_verdict *verdict = &answer->verdicts[i];
-        json_t *object = json_object(), *reason = show_reason(verdict->reason, true, hides_jobs);
-
-        show_text(object, "group", verdict->group);
-        show_number(object, "tasks", verdict->n_tasks);
-        json_object_update(object, reason);
-        json_decref(reason);
-        json_array_append_new(list, object);
-    }
-    return list;
-}
-
 /* "group worker: LARGER_THAN_ANY_NODE: cpu 64 of 8": the first of them, for a problem. */
 static void refuse_never(struct call *call, const struct berth_verdict *verdict)
 {
@@ -293,55 +339,6 @@ static bool is_answered(struct call *call, const struct view_answer *answer)
     return false;
 }
 
-/* ---- dry run ---- */
-
-static void show_binds(struct call *call, const struct view_answer *answer)
-{
-    json_t *placements = json_array();
-    size_t n_evicted = 0;
-
-    for (size_t i = 0; i < answer->n_groups; i++) {
-        for (size_t k = 0; k < answer->groups[i].n_parts; k++) {
-            const struct berth_part *part = &answer->groups[i].parts[k];
-            CLEANUP(freep) char *task = NULL;
-            json_t *object;
-
-            n_evicted += part->kind == BERTH_PART_EVICT;
-            if (part->kind == BERTH_PART_EVICT)
-                continue;
-            task = text_format("%s.%u", part->task.group, part->task.index);
-            object = json_object();
-            show_text(object, "task", task);
-            show_text(object, "node", part->node);
-            json_array_append_new(placements, object);
-        }
-    }
-    show_set(call->answer, "placements", placements);
-    if (n_evicted)
-        show_number(call->answer, "evicts", (int64_t)n_evicted);
-}
-
-/* On the API loop. */
-static void planned(const struct view_answer *answer, void *arg)
-{
-    struct call *call = arg;
-
-    if (is_answered(call, answer)) {
-        bool starts = false;
-
-        call->answer = json_object();
-        for (size_t i = 0; i < answer->n_groups; i++)
-            starts = starts || answer->groups[i].kind == BERTH_GROUP_BIND ||
-                     answer->groups[i].kind == BERTH_GROUP_EVICT;
-        show_text(call->answer, "outcome", starts ? "start" : "wait");
-        show_binds(call, answer);
-        show_set(call->answer, "reasons", show_verdicts(answer, call->who.ns[0]));
-        call->revision = answer->revision;
-        show_number(call->answer, "revision", (int64_t)call->revision);
-    }
-    call_end(call);
-}
-
 /* ---- submit ---- */
 
 /* On the API loop. */
@@ -351,7 +348,7 @@ static void warned(const struct view_answer *answer, void *arg)
 
     /* The job is there: what cannot be said of it is no problem of the submit. */
     if (answer->code == 0 && answer->n_verdicts)
-        show_set(call->answer, "warnings", show_verdicts(answer, call->who.ns[0]));
+        show_set(call->answer, "warnings", plan_show_verdicts(answer, call->who.ns[0]));
     call_end(call);
 }
 
@@ -419,7 +416,7 @@ static bool read_ways(struct call *call, struct submit *out)
 void on_jobs_submit(struct call *call)
 {
     struct submit *submit = NEW0(struct submit);
-    struct view_question question = { 0 };
+    struct view_question question = { .kind = VIEW_NEVER };
     struct job_spec *spec;
     const char *key;
     struct op *op;
@@ -436,10 +433,10 @@ void on_jobs_submit(struct call *call)
     op->submit.key = text_copy(key);
     op->submit.spec = spec;
     question.spec = spec;
-    question.kind = submit->is_dry ? VIEW_PLAN : VIEW_NEVER;
-    if (submit->is_dry || submit->needs_feasible)
-        view_ask(call->server->view, &question, call->server->loop,
-                 submit->is_dry ? planned : feasible, call);
+    if (submit->is_dry)
+        plan_answer(call, spec);
+    else if (submit->needs_feasible)
+        view_ask(call->server->view, &question, call->server->loop, feasible, call);
     else
         call_send(call, TAKE(submit->op), submitted);
 }

@@ -281,6 +281,23 @@ TEST(a_dry_run_says_what_would_be_and_submits_nothing)
     SERVING_EXPECT(&s, 200, "POST /v1/jobs?dryRun=1", "", huge);
     CHECK_TEXT(serving_get(&s, "outcome"), "wait");
     CHECK_TEXT(serving_get(&s, "reasons.0.code"), "LARGER_THAN_ANY_NODE");
+    CHECK_TEXT(serving_get(&s, "explain"), "(none)");
+    SERVING_EXPECT(&s, 200, "POST /v1/jobs?dryRun=1&changes=1", "", huge);
+    CHECK_TEXT(serving_get(&s, "explain.code"), "LARGER_THAN_ANY_NODE");
+    CHECK_TEXT(serving_get(&s, "explain.queue.place"), "1");
+    CHECK_TEXT(serving_get(&s, "explain.nodes.failed.0.nodes.0.name"), "n1");
+    CHECK_TEXT(serving_get(&s, "explain.changes.0.pointer"), "/groups/0/resources/cpu");
+    CHECK_TEXT(serving_get(&s, "explain.changes.0.to"), "4");
+    /* Of what starts only the rest is explained, and nothing that would start it. */
+    SERVING_EXPECT(
+        &s, 200, "POST /v1/jobs?dryRun=1&changes=1", "",
+        "{\"name\":\"a\",\"image\":\"oci:/i\",\"replicas\":3,\"resources\":{\"cpu\":2}}");
+    CHECK_TEXT(serving_get(&s, "outcome"), "start");
+    CHECK_TEXT(serving_get(&s, "placements.2"), "(none)");
+    CHECK_TEXT(serving_get(&s, "explain.code"), "INSUFFICIENT_CPU");
+    CHECK_TEXT(serving_get(&s, "explain.reason.blocker"), "(none)");
+    CHECK_TEXT(serving_get(&s, "explain.changes"), "(none)");
+    SERVING_EXPECT(&s, 400, "POST /v1/jobs?dryRun=1&changes=11", "", huge);
     SERVING_EXPECT(&s, 200, "GET /v1/jobs", "", NULL);
     CHECK_TEXT(serving_get(&s, "items"), "[]");
     serving_stop(&s);

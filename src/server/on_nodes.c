@@ -4,6 +4,7 @@
 
 #include "base/map.h"
 #include "server/call_job.h"
+#include "server/list_watch.h"
 #include "server/routes.h"
 #include "server/show.h"
 
@@ -106,15 +107,30 @@ static int nodes_read(struct call *call, struct reader *reader, struct err *err)
     r = reader_nodes(reader, list_node, &sums, err);
     if (r < 0 || sums.failed < 0)
         return r < 0 ? r : sums.failed;
-    call->answer = json_object();
-    show_set(call->answer, "items", TAKE(sums.items));
-    show_number(call->answer, "revision", (int64_t)call->revision);
+    call->answer = list_ways_answer(call->state, TAKE(sums.items), call->revision);
     return 0;
 }
 
+static const char *const node_sorts[] = { "name",       "state",        "attempts",
+                                          "generation", "registeredAt", "firstRegisteredAt",
+                                          "heardAt",    "offers.",      "used.",
+                                          "free.",      "labels.",      NULL };
+static const char *const node_states[] = { "coming",   "ready", "unreachable", "lost",
+                                           "leaving",  "gone",  "disabled",    "draining",
+                                           "cordoned", NULL };
+static const struct list_kind node_list = { "name", node_sorts, node_states };
+
 void on_nodes_list(struct call *call)
 {
-    call_read(call, nodes_read, NULL);
+    struct list_ways *ways = list_ways_begin(call, &node_list);
+    bool is_watched;
+
+    if (!ways || !list_watch_read(call, &is_watched))
+        call_end(call);
+    else if (is_watched)
+        list_watch_rows(call, ROW_NODE, ways);
+    else
+        call_read(call, nodes_read, NULL);
 }
 
 static int node_read(struct call *call, struct reader *reader, struct err *err)

@@ -5,6 +5,7 @@
 #include "base/name.h"
 #include "base/quantity.h"
 #include "server/call.h"
+#include "server/list_watch.h"
 #include "server/routes.h"
 #include "server/show.h"
 
@@ -38,6 +39,23 @@ static struct state *state_begin(struct call *call, const char *name)
 
 /* ---- list and show ---- */
 
+/* A list in the making. */
+struct queues {
+    struct list_ways *ways;
+    void (*free_ways)(void *ways);
+    json_t *items;
+    size_t at; /* whose usage is asked for */
+};
+
+static void queues_free(void *state)
+{
+    struct queues *queues = state;
+
+    queues->free_ways(queues->ways);
+    json_decref(queues->items);
+    mem_free(queues);
+}
+
 static int list_queue(const void *row, void *arg)
 {
     json_array_append_new(arg, show_queue(row));
@@ -49,9 +67,7 @@ static int queues_read(struct call *call, struct reader *reader, struct err *err
     json_t *items = json_array();
     int r = reader_queues(reader, list_queue, items, err);
 
-    call->answer = json_object();
-    show_set(call->answer, "items", items);
-    show_number(call->answer, "revision", (int64_t)call->revision);
+    ((struct queues *)call->state)->items = items;
     return r;
 }
 
@@ -60,28 +76,29 @@ static void ask_next(struct call *call);
 
 static json_t *asked_item(struct call *call)
 {
-    size_t *at = call->state;
+    struct queues *queues = call->state;
 
-    return json_array_get(json_object_get(call->answer, "items"), *at);
+    return json_array_get(queues->items, queues->at);
 }
 
 static void usage_came(const struct view_answer *answer, void *arg)
 {
     struct call *call = arg;
-    size_t *at = call->state;
 
     if (answer->code == 0)
         show_set(asked_item(call), "usage", show_queue_usage(&answer->queue));
-    ++*at;
+    ((struct queues *)call->state)->at++;
     ask_next(call);
 }
 
 static void ask_next(struct call *call)
 {
+    struct queues *queues = call->state;
     json_t *item = asked_item(call);
     struct view_question question = { .kind = VIEW_QUEUE };
 
     if (!item || call->server->is_closing) {
+        call->answer = list_ways_answer(queues->ways, TAKE(queues->items), call->revision);
         call_end(call);
         return;
     }
@@ -89,10 +106,43 @@ static void ask_next(struct call *call)
     view_ask(call->server->view, &question, call->server->loop, usage_came, call);
 }
 
+static const char *const queue_sorts[] = { "name",
+                                           "state",
+                                           "weight",
+                                           "priority",
+                                           "parent",
+                                           "cap.",
+                                           "guarantee.",
+                                           "deserved.",
+                                           "usage.pending",
+                                           "usage.running",
+                                           "usage.allocated.",
+                                           "usage.requested.",
+                                           "usage.fairShare.",
+                                           "usage.deserved.",
+                                           NULL };
+static const char *const queue_states[] = { "open", "draining", "closed", NULL };
+static const struct list_kind queue_list = { "name", queue_sorts, queue_states };
+
 void on_queues_list(struct call *call)
 {
-    call->state = NEW0(size_t);
-    call->free_state = mem_free;
+    struct list_ways *ways = list_ways_begin(call, &queue_list);
+    struct queues *queues;
+    bool is_watched;
+
+    if (!ways || !list_watch_read(call, &is_watched)) {
+        call_end(call);
+        return;
+    }
+    if (is_watched) {
+        list_watch_rows(call, ROW_QUEUE, ways);
+        return;
+    }
+    queues = NEW0(struct queues);
+    queues->ways = ways;
+    queues->free_ways = call->free_state;
+    call->state = queues;
+    call->free_state = queues_free;
     call_read(call, queues_read, ask_next);
 }
 

@@ -6,6 +6,7 @@
 #include "base/name.h"
 #include "server/call_job.h"
 #include "server/cursor.h"
+#include "server/list_watch.h"
 #include "server/routes.h"
 #include "server/show.h"
 
@@ -320,12 +321,23 @@ static struct attempts *attempts_begin(struct call *call)
     return call_job_id(call, call->args[0], &attempts->job.id) ? attempts : NULL;
 }
 
+/* Whoever sees the job may watch its attempts. */
+static void watch_attempts(struct call *call)
+{
+    list_watch_attempts(call, ((struct attempts *)call->state)->job.id);
+}
+
 void on_job_attempts(struct call *call)
 {
     struct attempts *attempts = attempts_begin(call);
+    bool is_watched;
 
-    if (attempts && cursor_read(call, &attempts->cursor) &&
-        read_key(call, &attempts->cursor, attempts->job.id, &attempts->after))
+    if (!attempts || !list_watch_read(call, &is_watched))
+        call_end(call);
+    else if (is_watched)
+        call_read(call, call_job_load, watch_attempts);
+    else if (cursor_read(call, &attempts->cursor) &&
+             read_key(call, &attempts->cursor, attempts->job.id, &attempts->after))
         call_read(call, attempts_read, NULL);
     else
         call_end(call);

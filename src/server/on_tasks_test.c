@@ -160,6 +160,35 @@ TEST(tasks_attempts_and_timeline_of_a_run)
     serving_stop(&s);
 }
 
+TEST(what_waits_for_another_try_runs_nowhere)
+{
+    struct serving s;
+    struct hand hand;
+    char id[64], attempt[80];
+    CLEANUP(freep) char *tasks = NULL, *job = NULL;
+
+    begin(&s, &hand,
+          "{\"name\":\"a\",\"image\":\"oci:/i\",\"retries\":{\"max\":1,\"backoff\":\"1h\","
+          "\"backoffMax\":\"1h\"}}",
+          id);
+    snprintf(attempt, sizeof(attempt), "%s/task.0#1", id);
+    job = text_format("GET /v1/jobs/%s", id);
+    SERVING_EXPECT(&s, 200, job, "", NULL);
+    CHECK_TEXT(serving_get(&s, "pendingSince"), "(none)"); /* it never was anything else */
+    hand_run(&s, &hand, attempt, 3);
+    tasks = text_format("GET /v1/jobs/%s/tasks", id);
+    SERVING_EXPECT(&s, 200, tasks, "", NULL);
+    CHECK_TEXT(serving_get(&s, "items.0.state"), "pending");
+    CHECK_TEXT(serving_get(&s, "items.0.attempt"), attempt);
+    CHECK_TEXT(serving_get(&s, "items.0.node"), "(none)");
+    CHECK_TEXT(serving_get(&s, "items.0.startedAt"), "(none)");
+    SERVING_EXPECT(&s, 200, job, "", NULL);
+    CHECK_TEXT(serving_get(&s, "state"), "pending");
+    CHECK(strcmp(serving_get(&s, "pendingSince"), "(none)") != 0);
+    hand_end(&hand);
+    serving_stop(&s);
+}
+
 TEST(tasks_without_an_attempt_are_listed_too)
 {
     struct serving s;

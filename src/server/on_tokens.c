@@ -5,6 +5,7 @@
 #include "base/name.h"
 #include "base/states.h"
 #include "server/call.h"
+#include "server/list_watch.h"
 #include "server/routes.h"
 #include "server/show.h"
 
@@ -83,11 +84,13 @@ static int tokens_read(struct call *call, struct reader *reader, struct err *err
     json_t *items = json_array();
     int r = reader_tokens(reader, list_token, items, err);
 
-    call->answer = json_object();
-    show_set(call->answer, "items", items);
-    show_number(call->answer, "revision", (int64_t)call->revision);
+    call->answer = list_ways_answer(call->state, items, call->revision);
     return r;
 }
+
+static const char *const token_sorts[] = { "id",     "name",  "user", "namespace",
+                                           "rights", "until", NULL };
+static const struct list_kind token_list = { "id", token_sorts, NULL };
 
 /* Tokens of all namespaces are the business of an admin of all namespaces. */
 static bool is_admin_of_all(struct call *call)
@@ -101,10 +104,15 @@ static bool is_admin_of_all(struct call *call)
 
 void on_tokens_list(struct call *call)
 {
-    if (is_admin_of_all(call))
-        call_read(call, tokens_read, NULL);
-    else
+    struct list_ways *ways = is_admin_of_all(call) ? list_ways_begin(call, &token_list) : NULL;
+    bool is_watched;
+
+    if (!ways || !list_watch_read(call, &is_watched))
         call_end(call);
+    else if (is_watched)
+        list_watch_rows(call, ROW_TOKEN, NULL);
+    else
+        call_read(call, tokens_read, NULL);
 }
 
 /* ---- make ---- */

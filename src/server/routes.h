@@ -11,7 +11,7 @@
 #include "server/auth.h"
 #include "server/call.h"
 
-enum { ROUTE_QUERIES_MAX = 12 };
+enum { ROUTE_QUERIES_MAX = 16 };
 
 struct route {
     enum http_method method;

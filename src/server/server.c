@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/states.h"
 #include "berth/engine.h"
+#include "server/actions.h"
 #include "server/call.h"
 #include "server/first_tokens.h"
 #include "server/inside.h"
@@ -109,50 +110,34 @@ static int open_http(struct server *server, struct err *err)
     return r;
 }
 
-/* Machines are ordered of somebody, and there is nobody yet. */
-static bool is_carried(const char *action)
+/* The actions that are carried out of those that a profile, or its file, has. */
+static void take_usual_actions(struct server *server)
 {
-    return strcmp(action, "provision") != 0;
-}
-
-/* The actions that are carried out of those that a profile has; a file's stand in the engine's. */
-static int usual_actions(struct server *server, const char *profile, struct err *err)
-{
-    const struct berth_config *usual = server->engine.has_actions
-                                           ? &server->engine
-                                           : berth_profile_find(profile ? profile : "berth");
+    const struct berth_words *usual = actions_of(&server->engine);
     size_t n = 0;
 
     if (!usual)
-        return 0; /* the engine says what it does not know */
-    server->actions = NEW0_N(const char *, usual->actions.n);
-    for (size_t i = 0; i < usual->actions.n; i++)
-        if (is_carried(usual->actions.at[i]))
-            server->actions[n++] = usual->actions.at[i];
+        return;
+    server->actions = NEW0_N(const char *, usual->n);
+    for (size_t i = 0; i < usual->n; i++)
+        if (action_is_carried(usual->at[i]))
+            server->actions[n++] = usual->at[i];
     server->engine.has_actions = true;
     server->engine.actions = (struct berth_words){ server->actions, n };
-    if (n)
-        return 0;
-    return err_set(err, -EINVAL,
-                   "/scheduler/profile: all that '%s' does is order machines, and no provider "
-                   "brings any to this server yet; name actions beside it",
-                   profile ? profile : "the file");
 }
 
 /* What the engine is configured by: what was given, or else what its profile says. */
 static int choose_engine(struct server *server, const struct berth_config *given, struct err *err)
 {
     struct berth_config *engine = &server->engine;
+    bool are_of_profile;
 
     *engine = given ? *given : (struct berth_config){ 0 };
-    if (!engine->has_actions || server->options.are_actions_of_profile)
-        return usual_actions(server, engine->profile, err);
-    for (size_t i = 0; i < engine->actions.n; i++)
-        if (!is_carried(engine->actions.at[i]))
-            return err_set(err, -EINVAL,
-                           "/scheduler/actions/%zu: the server cannot carry out '%s': no provider "
-                           "brings machines to it yet",
-                           i, engine->actions.at[i]);
+    are_of_profile = !engine->has_actions || server->options.are_actions_of_profile;
+    if (actions_check(engine, are_of_profile, err) < 0)
+        return -EINVAL;
+    if (are_of_profile)
+        take_usual_actions(server);
     return 0;
 }
 

@@ -7,6 +7,7 @@
 #include "api/yaml.h"
 #include "base/file.h"
 #include "scenario/scenario.h"
+#include "server/actions.h"
 #include "server/server.h"
 
 enum { CONFIG_MAX_BYTES = 1 << 20 };
@@ -55,6 +56,20 @@ static void read_log(const struct json_at *top, struct server_options *out)
     out->log_format = out->has_log_format ? (enum log_format)word : LOG_TEXT;
 }
 
+/* Names the actions that the server does not carry out where the file has them. */
+static void check_actions(const struct json_at *top, const struct server_options *options)
+{
+    struct err err = { 0 };
+    CLEANUP(freep) char *pointer = NULL;
+    const char *why;
+
+    if (actions_check(options->engine, options->are_actions_of_profile, &err) == 0)
+        return;
+    why = strstr(err.text, ": ");
+    pointer = text_format("%.*s", (int)(why - err.text), err.text);
+    problem_add(top->problem, PROBLEM_INVALID_FIELD, pointer, "%s", why + 2);
+}
+
 /* The engine's part is read by those who know it; what they find is named beneath /scheduler. */
 static void read_scheduler(const struct json_at *top, struct server_config *config)
 {
@@ -70,6 +85,7 @@ static void read_scheduler(const struct json_at *top, struct server_config *conf
         config->options.are_actions_of_profile = !json_object_get(value, "actions");
         config->options.plugins =
             scenario_config_plugins(config->engine, &config->options.n_plugins);
+        check_actions(top, &config->options);
         return;
     }
     for (size_t i = 0; i < found.n_fields && i < PROBLEM_FIELDS_MAX; i++) {

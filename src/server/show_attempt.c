@@ -131,7 +131,8 @@ static void show_last(json_t *object, const struct show_task *task, enum task_st
                  (uint32_t)last->number, name);
     show_text(object, "attempt", name);
     show_number(object, "number", last->number);
-    show_text(object, "node", last->node);
+    if (state != TASK_PENDING) /* one that waits is nowhere */
+        show_text(object, "node", last->node);
     show_cause(object, last);
     show_eviction(object, last);
     if (state != TASK_LIVE && state != TASK_PENDING)
@@ -139,8 +140,10 @@ static void show_last(json_t *object, const struct show_task *task, enum task_st
     if (state == TASK_PENDING)
         show_time(object, "notBefore", last->not_before);
     show_text(object, "message", last->message);
-    show_time(object, "startedAt", last->started_at);
-    show_time(object, "endedAt", last->ended_at);
+    if (state != TASK_PENDING) {
+        show_time(object, "startedAt", last->started_at);
+        show_time(object, "endedAt", last->ended_at);
+    }
     show_peaks(object, task);
 }
 

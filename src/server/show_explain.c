@@ -185,10 +185,11 @@ static void show_pointer(json_t *object, const struct berth_change *change, cons
     show_text(object, "pointer", str_text(&text));
 }
 
-static void show_field(json_t *object, const struct berth_change *change, const char *queue)
+static void show_field(json_t *object, const struct berth_change *change, const char *queue,
+                       enum wait_code waits)
 {
     if (change->kind == BERTH_CHANGE_HOLD) {
-        show_text(object, "pointer", "/held");
+        show_text(object, "pointer", waits == WAIT_SUSPENDED ? "/suspended" : "/held");
         show_set(object, "from", json_true());
         show_set(object, "to", json_false());
     } else if (change->kind == BERTH_CHANGE_AMOUNT) {
@@ -227,7 +228,7 @@ static void show_event_change(json_t *object, const struct call *call,
     else if (change->kind == BERTH_CHANGE_NODE_RETURNS)
         str_addf(&text, "%s is ready again", change->node);
     else if (change->kind == BERTH_CHANGE_UNCORDON)
-        str_addf(&text, "%s is uncordoned", change->node);
+        str_addf(&text, "%s takes work again", change->node);
     else
         str_add(&text, "its time comes");
     show_text(object, "what", str_text(&text));
@@ -240,9 +241,10 @@ static void show_event_change(json_t *object, const struct call *call,
     show_time(object, "by", change->by_ms);
 }
 
-static json_t *show_changes(const struct call *call, const struct berth_changes *changes,
+static json_t *show_changes(const struct call *call, const struct view_answer *answer,
                             const char *queue)
 {
+    const struct berth_changes *changes = &answer->changes;
     json_t *list = json_array();
 
     for (size_t i = 0; i < changes->n; i++) {
@@ -254,7 +256,7 @@ static json_t *show_changes(const struct call *call, const struct berth_changes 
         if (is_event)
             show_event_change(object, call, change);
         else
-            show_field(object, change, queue);
+            show_field(object, change, queue, answer->explanation.state);
         if (change->n_evicted)
             show_number(object, "evicts", change->n_evicted);
         json_array_append_new(list, object);
@@ -302,9 +304,8 @@ void show_explanation(json_t *object, const struct call *call, const struct view
         show_set(object, "checks", show_checks(call, answer));
     if (!answer->changes.n_runs)
         return;
-    show_set(
-        object, "changes",
-        show_changes(call, &answer->changes, json_string_value(json_object_get(queue, "name"))));
+    show_set(object, "changes",
+             show_changes(call, answer, json_string_value(json_object_get(queue, "name"))));
     show_set(object, "changesComplete", json_boolean(!answer->changes.is_limited));
     show_start(object, call, &answer->start);
 }

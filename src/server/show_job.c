@@ -8,6 +8,7 @@
 #include "base/quantity.h"
 #include "server/cycle.h"
 #include "server/nodes.h"
+#include "server/view.h"
 
 enum { NODES_SHOWN = 10 };
 
@@ -73,7 +74,8 @@ static json_t *show_node_counts(const struct berth_reason *reason)
 
 void show_blocker(json_t *object, const char *key, const char *blocker, bool hides_jobs)
 {
-    if (blocker && !(hides_jobs && text_begins(blocker, "j-")))
+    /* A job that is only planned holds nothing yet. */
+    if (blocker && !text_eq(blocker, VIEW_PLAN_ID) && !(hides_jobs && text_begins(blocker, "j-")))
         show_text(object, key, blocker);
 }
 
@@ -201,7 +203,11 @@ static json_t *show_all(const struct row_job *row, const struct job_spec *spec,
         json_decref(labels);
     show_end(object, row);
     show_time(object, "submittedAt", row->submitted_at);
+    if (row->state == JOB_PENDING)
+        show_time(object, "pendingSince", row->pending_at);
     show_time(object, "startedAt", row->started_at);
+    if (row->running_at != row->started_at)
+        show_time(object, "runningSince", row->running_at);
     show_time(object, "endedAt", row->ended_at);
     show_number(object, "revision", (int64_t)row->rev);
     return object;

@@ -1,7 +1,7 @@
 /* A node as the API shows it: docs/api.md, "Nodes". */
 #include "server/show.h"
 
-/* The first that holds: lost, unreachable, leaving, draining, cordoned, the state. */
+/* The first that holds: lost, unreachable, leaving, draining, cordoned, disabled, the state. */
 static const char *shown_state(const struct row_node *row)
 {
     bool is_up = row->state == NODE_READY || row->state == NODE_COMING;
@@ -10,6 +10,8 @@ static const char *shown_state(const struct row_node *row)
         return "draining";
     if (is_up && row->is_cordoned)
         return "cordoned";
+    if (is_up && *row->disabled)
+        return "disabled";
     return node_state_words[row->state];
 }
 
@@ -20,6 +22,15 @@ static json_t *show_cordon(const struct row_node *row)
     show_text(object, "by", row->cordoned_by);
     show_text(object, "reason", row->cordon_reason);
     show_time(object, "since", row->cordoned_at);
+    return object;
+}
+
+static json_t *show_disabled(const struct row_node *row)
+{
+    json_t *object = json_object();
+
+    show_text(object, "reason", row->disabled);
+    show_time(object, "since", row->disabled_at);
     return object;
 }
 
@@ -63,6 +74,8 @@ json_t *show_node(const struct row_node *row)
     show_text(object, "condition", node_state_words[row->state]);
     if (row->is_cordoned)
         show_set(object, "cordon", show_cordon(row));
+    if (*row->disabled)
+        show_set(object, "disabled", show_disabled(row));
     show_set(object, "draining", json_boolean(row->is_draining));
     show_number(object, "generation", (int64_t)row->generation);
     show_set(object, "offers", show_amounts(offers));
@@ -75,6 +88,7 @@ json_t *show_node(const struct row_node *row)
     show_text(object, "bootId", row->boot_id);
     show_text(object, "identity", row->identity);
     show_duration(object, "ttl", row->ttl_ms);
+    show_time(object, "firstRegisteredAt", row->first_at ? row->first_at : row->registered_at);
     show_time(object, "registeredAt", row->registered_at);
     show_time(object, "heardAt", row->heard_at);
     show_number(object, "revision", (int64_t)row->rev);

@@ -72,10 +72,24 @@ struct steward {
 
 /* ---- letters ---- */
 
+static bool is_news(const struct batch *batch)
+{
+    for (size_t i = 0; i < batch->n_events; i++) {
+        if (batch->events[i].kind == ROW_NODE)
+            return true;
+    }
+    return batch->is_base;
+}
+
+/* On the writer's thread: where jobs come and go, most batches say nothing of nodes, and would wake for nothing. */
 static void on_batch(struct batch *batch, void *arg)
 {
     struct steward *steward = arg;
-    struct steward_letter *letter = NEW0(struct steward_letter);
+    struct steward_letter *letter;
+
+    if (!is_news(batch))
+        return;
+    letter = NEW0(struct steward_letter);
 
     letter->kind = LETTER_BATCH;
     letter->batch = batch_ref(batch);

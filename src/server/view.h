@@ -27,6 +27,9 @@ struct view_options {
     int64_t idle_ms; /* without a question it lets go after this; 0: 5 min */
 };
 
+/* The key under which a planned job is supposed: no live one has it. */
+#define VIEW_PLAN_ID "plan"
+
 /** Adds its listener to the ledger; call before ledger_start. */
 void view_open(const struct view_options *options, struct view **out);
 /** Starts the thread; after ledger_start. */
@@ -56,7 +59,14 @@ struct view_question {
     uint32_t index;              /* explain; with group */
     const char *resource;        /* queue: who holds it; NULL: that is not asked */
     uint32_t n_changes;          /* explain: so many smallest changes; with any, the start too */
+    bool explains;               /* plan: what would wait is explained, as far as n_changes says */
     const struct job_spec *spec; /* plan, never */
+};
+
+/* An attempt that a plan would evict. */
+struct view_victim {
+    const struct berth_part *part;
+    const char *namespace_; /* of its job; NULL: none */
 };
 
 /* All of it lives in the arena, until the callback returns. */
@@ -75,6 +85,10 @@ struct view_answer {
     size_t n_verdicts;
     const struct berth_group *groups; /* plan: the decisions for the job (bind, evict, fail) */
     size_t n_groups;
+    const struct view_victim *victims; /* plan */
+    size_t n_victims;
+    const char *queue_name; /* plan: of the job */
+    bool starts;            /* plan: some of it would, now or after evictions */
     struct berth_queue_view queue;
     const struct berth_holder *holders; /* queue, with a resource */
     size_t n_holders, n_more;

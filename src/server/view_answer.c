@@ -6,8 +6,7 @@
 #include <jansson.h>
 #include <string.h>
 
-/* The key under which a job is supposed: no live one has it. */
-static const char plan_id[] = "plan";
+static const char plan_id[] = VIEW_PLAN_ID;
 
 enum { HOLDERS_MAX = 20 };
 
@@ -64,21 +63,20 @@ static int find_task(struct asked *asked, const struct feed *feed)
     return 0;
 }
 
-static int explain(struct asked *asked, struct berth_engine *engine, const struct feed *feed,
-                   const struct berth_cycle_in *in)
+/* Explains answer->task, with so many changes that would start it. */
+static int explain_task(struct asked *asked, struct berth_engine *engine,
+                        const struct berth_cycle_in *in, uint32_t n_changes)
 {
     const struct view_question *question = &asked->question;
     struct view_answer *answer = &asked->answer;
-    struct berth_search search = { .most = question->n_changes };
-    int r = find_task(asked, feed);
-
-    if (r == 0)
-        r = berth_engine_explain(engine, in, &answer->task, &answer->arena, &answer->explanation,
+    struct berth_search search = { .most = n_changes };
+    int r = berth_engine_explain(engine, in, &answer->task, &answer->arena, &answer->explanation,
                                  &answer->err);
+
     if (r == 0 && question->name)
         r = berth_engine_checks(engine, in, &answer->task, question->name, &answer->arena,
                                 &answer->checks, &answer->n_checks, &answer->err);
-    if (r < 0 || !question->n_changes || answer->explanation.state == WAIT_NONE)
+    if (r < 0 || !n_changes || answer->explanation.state == WAIT_NONE)
         return r;
     r = berth_engine_changes(engine, in, &answer->task, &search, &answer->arena, &answer->changes,
                              &answer->err);
@@ -88,13 +86,47 @@ static int explain(struct asked *asked, struct berth_engine *engine, const struc
     return r;
 }
 
+static int explain(struct asked *asked, struct berth_engine *engine, const struct feed *feed,
+                   const struct berth_cycle_in *in)
+{
+    int r = find_task(asked, feed);
+
+    return r < 0 ? r : explain_task(asked, engine, in, asked->question.n_changes);
+}
+
+/* ---- what would become of a job ---- */
+
 /* Whether a decision is about the supposed job. */
 static bool is_of_plan(const char *job)
 {
     return job && strcmp(job, plan_id) == 0;
 }
 
-static void keep_plan(struct asked *asked)
+static void keep_victims(struct view_answer *answer, const struct feed *feed)
+{
+    struct view_victim *victims;
+    size_t n = 0;
+
+    for (size_t i = 0; i < answer->n_groups; i++)
+        n += answer->groups[i].n_parts;
+    victims = ARENA_NEW0_N(&answer->arena, struct view_victim, n + 1);
+    for (size_t i = 0; i < answer->n_groups; i++) {
+        for (size_t k = 0; k < answer->groups[i].n_parts; k++) {
+            const struct berth_part *part = &answer->groups[i].parts[k];
+            const struct berth_job *job;
+
+            if (part->kind != BERTH_PART_EVICT)
+                continue;
+            job = feed_job(feed, feed_job_number(part->task.job));
+            victims[answer->n_victims++] = (struct view_victim){
+                part, job && job->namespace_ ? arena_text(&answer->arena, job->namespace_) : NULL
+            };
+        }
+    }
+    answer->victims = victims;
+}
+
+static void keep_plan(struct asked *asked, const struct feed *feed)
 {
     const struct berth_decisions *decisions = &asked->decisions;
     struct view_answer *answer = &asked->answer;
@@ -111,6 +143,31 @@ static void keep_plan(struct asked *asked)
             verdicts[answer->n_verdicts++] = decisions->verdicts[i];
     answer->groups = groups;
     answer->verdicts = verdicts;
+    for (size_t i = 0; i < answer->n_groups; i++)
+        answer->starts = answer->starts || groups[i].kind == BERTH_GROUP_BIND ||
+                         groups[i].kind == BERTH_GROUP_EVICT;
+    answer->queue_name = arena_text(&answer->arena, asked->spec->queue);
+    keep_victims(answer, feed);
+}
+
+/* Why what would wait does: the last task of the first group of which something would. */
+static int explain_plan(struct asked *asked, struct berth_engine *engine,
+                        const struct berth_cycle_in *in)
+{
+    struct view_answer *answer = &asked->answer;
+    const struct job_spec *spec = asked->spec;
+    size_t g = 0;
+
+    if (!asked->question.explains || !answer->n_verdicts)
+        return 0;
+    while (answer->verdicts[0].group && g + 1 < spec->n_groups &&
+           strcmp(spec->groups[g].name, answer->verdicts[0].group) != 0)
+        g++;
+    answer->task = (struct berth_task_ref){ .job = plan_id,
+                                            .group = spec->groups[g].name,
+                                            .index = spec->groups[g].replicas - 1 };
+    /* What would start it is asked only where it does not. */
+    return explain_task(asked, engine, in, answer->starts ? 0 : asked->question.n_changes);
 }
 
 /* Supposes the job that is asked about, the last in line. */
@@ -140,11 +197,12 @@ static int plan(struct asked *asked, struct berth_engine *engine, const struct f
     if (r < 0)
         return r;
     r = berth_engine_cycle(engine, in, &asked->decisions, &asked->answer.err);
+    if (r == 0) {
+        keep_plan(asked, feed);
+        r = explain_plan(asked, engine, in);
+    }
     berth_engine_forget(engine);
-    if (r < 0)
-        return r;
-    keep_plan(asked);
-    return 0;
+    return r;
 }
 
 static int never(struct asked *asked, struct berth_engine *engine, const struct feed *feed,

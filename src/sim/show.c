@@ -174,6 +174,28 @@ static void gather_tasks(struct grid *grid, const struct berth_delta *deltas, si
                      state_of(deltas, n, deltas[i].job, deltas[i].job->groups[j].name), answer);
 }
 
+static void show_verdict(const struct scenario_result *result)
+{
+    printf("%s%s", result->passed ? "came out as expected\n" : "did not come out as expected:\n",
+           str_text(&result->faults));
+}
+
+/* A document that was refused: with the reason, if it expected to be. */
+static int show_refused(const char *file, struct scenario *scenario)
+{
+    CLEANUP(scenario_result_fini) struct scenario_result result = { 0 };
+    CLEANUP(str_fini) struct str reason = { 0 };
+
+    problem_write(scenario_problem(scenario), file, &reason);
+    if (scenario_check(scenario, &result) < 0) {
+        fputs(str_text(&reason), stderr);
+        return 2;
+    }
+    printf("%s\n\nrefused:\n%s\n", scenario_name(scenario), str_text(&reason));
+    show_verdict(&result);
+    return 0;
+}
+
 static void show(const struct scenario *before, struct scenario *scenario)
 {
     CLEANUP(scenario_result_fini) struct scenario_result result = { 0 };
@@ -188,8 +210,7 @@ static void show(const struct scenario *before, struct scenario *scenario)
     show_nodes(deltas, n);
     gather_tasks(&tasks, deltas, n, result.answer);
     grid_print(&tasks);
-    printf("%s%s", result.passed ? "came out as expected\n" : "did not come out as expected:\n",
-           str_text(&result.faults));
+    show_verdict(&result);
 }
 
 int sim_show(const char *file)
@@ -205,12 +226,8 @@ int sim_show(const char *file)
     }
     before = scenario_read_with(str_text(&text), text.len, files);
     scenario = scenario_read_with(str_text(&text), text.len, files);
-    if (scenario_problem(scenario)->code) {
-        CLEANUP(str_fini) struct str faults = { 0 };
-        problem_write(scenario_problem(scenario), file, &faults);
-        fputs(str_text(&faults), stderr);
-        return 2;
-    }
+    if (scenario_problem(scenario)->code)
+        return show_refused(file, scenario);
     show(before, scenario);
     return 0;
 }

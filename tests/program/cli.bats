@@ -9,6 +9,7 @@ setup() {
     HOME=$(mktemp -d)
     export HOME XDG_CONFIG_HOME=$HOME/none XDG_RUNTIME_DIR=$HOME
     unset "${!BERTH_@}"
+    export BERTH_RUN_DIR=$HOME/run
     cd "$HOME" || return 1
 }
 
@@ -189,6 +190,26 @@ END
     [[ $output == *"neither KEY=VALUE nor KEY-"* ]]
     fails_with 2 node forget old </dev/null
     [[ $output == *"say --yes"* ]]
+    fails_with 2 submit --label odd -- true
+    [[ $output == *"--label: must be KEY=VALUE"* ]]
+    fails_with 2 agent --label odd
+    [[ $output == *"--label: 'odd' is not KEY=VALUE"* ]]
+    fails_with 2 queue create q --deserved cpu=1,cpu=2
+    [[ $output == *"--deserved: cpu is there twice"* ]]
+    fails_with 2 queue set q --cap cpu=1 --cap memory=1Gi,cpu=1
+    run "$BERTH" server --data data --listen 127.0.0.1:99999
+    [ "$status" -ne 0 ]
+    [[ $output == *"the port is not a number in 0..65535"* ]]
+}
+
+@test "a token's file takes nobody's place" {
+    echo mine >token
+    fails_with 5 token create ci --file token --addr http://127.0.0.1:1
+    [[ $output == *"token is there already"* ]]
+    [ "$(cat token)" = mine ]
+    # Where no token was made none is left behind.
+    fails_with 7 token create ci --file other --addr http://127.0.0.1:1 --give-up 0s
+    [ ! -e other ]
 }
 
 @test "a token that others can read is refused" {

@@ -17,6 +17,7 @@ teardown() {
     for pid in ${PIDS:-}; do
         wait "$pid" 2>/dev/null || true
     done
+    umount "$BATS_TEST_TMPDIR/one" 2>/dev/null || true
 }
 
 start_server() {
@@ -165,6 +166,44 @@ Y
     run "$BERTH" wait "$id" --timeout 60s
     [ "$status" -eq 6 ]
     [ "$(curl_api GET "/v1/jobs/$id/attempts" | head -n -1 | jq '.items | length')" = 1 ]
+}
+
+@test "a time limit holds while no agent runs, also for what is kept" {
+    restart_server 60s
+    start_agent one
+    id=$("$BERTH" submit -o id --time 2s --grace 1s --retries 0 --on-disconnect keep --runtime process -- \
+        sh -c "echo \$\$ >$BATS_TEST_TMPDIR/pid; while :; do sleep 0.1; done")
+    until_true 20 job_is "$id" running
+    until_true 20 test -s "$BATS_TEST_TMPDIR/pid"
+    kill -KILL "$AGENT_PID"
+    until_true 30 nothing kill -0 "$(cat "$BATS_TEST_TMPDIR/pid")"
+    start_agent one
+    until_true 30 job_is "$id" failed
+    [ "$(curl_api GET "/v1/jobs/$id/attempts" | head -n -1 | jq -r '[.items[].cause] | join(" ")')" = LIMIT_REACHED ]
+}
+
+@test "an agent whose disk is full keeps what runs, takes nothing new, and comes back" {
+    mkdir "$BATS_TEST_TMPDIR/one"
+    mount -t tmpfs -o size=64m berth-test "$BATS_TEST_TMPDIR/one"
+    start_agent one
+    keeps=$("$BERTH" submit -o id --runtime process -- \
+        sh -c "while [ ! -e $BATS_TEST_TMPDIR/go ]; do sleep 0.1; done; exit 6")
+    until_true 20 job_is "$keeps" running
+    dd if=/dev/zero of="$BATS_TEST_TMPDIR/one/filler" bs=64k 2>/dev/null || true
+    # It may come before the agent has looked: then it finds out by what it cannot write.
+    waits=$("$BERTH" submit -o id --retries 0 --runtime process -- /bin/true)
+    until_true 30 node_is one disabled
+    "$BERTH" node list | grep -q 'disabled .*/one'
+    job_is "$keeps" running
+    [ "$("$BERTH" submit -o id --need-placed --runtime process -- /bin/true >/dev/null 2>&1; echo $?)" = 4 ]
+    until_true 20 sh -c "'$BERTH' explain '$waits' | grep -q NODE_CORDONED"
+    rm "$BATS_TEST_TMPDIR/one/filler"
+    until_true 30 node_is one ready
+    "$BERTH" wait "$waits" --timeout 60s
+    touch "$BATS_TEST_TMPDIR/go"
+    run "$BERTH" wait "$keeps" --timeout 60s
+    [ "$status" -eq 6 ]
+    [ "$(curl_api GET "/v1/jobs/$waits/attempts" | head -n -1 | jq -r '[.items[] | select(.cause != "DRAINED").cause] | join(" ")')" = COMPLETED ]
 }
 
 @test "a machine that started anew has lost its attempts at once" {

@@ -101,6 +101,97 @@ S
     [ "$status" -eq 0 ]
 }
 
+@test "a job is suspended and resumed, and no try is spent" {
+    id=$("$BERTH" submit -o id --tasks 2 --runtime process -- sleep 1000)
+    until_true 20 sh -c "'$BERTH' job show $id -o json | jq -e '.tasks.running==2'"
+    "$BERTH" job suspend "$id" --grace 1s --reason "the demo"
+    until_true 20 job_is "$id" pending
+    "$BERTH" job show "$id" -o json | jq -e '.suspended and .reasons[0].code == "SUSPENDED"'
+    run "$BERTH" explain "$id"
+    [[ $output == *"/suspended true -> false"* ]]
+    curl_api GET "/v1/jobs/$id/attempts" | head -n -1 | jq -e \
+        'all(.items[]; .cause == "REQUEUED" and .then == "again" and .tries == 0 and .message == "suspended by admin: the demo")'
+    "$BERTH" job suspend "$id" # twice is as once
+    "$BERTH" job resume "$id"
+    until_true 20 sh -c "'$BERTH' job show $id -o json | jq -e '.tasks.running==2 and (.suspended|not)'"
+    "$BERTH" cancel "$id"
+    until_true 20 job_is "$id" cancelled
+    run "$BERTH" job suspend "$id"
+    [ "$status" -eq 5 ]
+    run "$BERTH" job suspend "$id/0"
+    [ "$status" -eq 2 ]
+}
+
+@test "a job is requeued, also when it is over" {
+    id=$("$BERTH" submit -o id --name again --label run=a --runtime process -- /bin/sh -c 'sleep 1000')
+    until_true 20 job_is "$id" running
+    began=$("$BERTH" job show "$id" -o json | jq -r .startedAt)
+    "$BERTH" job requeue "$id" --grace 1s
+    until_true 20 sh -c "'$BERTH' job show $id --tasks -o json | jq -e '.items[0].number==2 and .items[0].state==\"running\"'"
+    # RUNNING is that of this try, though the job began before.
+    "$BERTH" job show "$id" -o json | jq -e --arg began "$began" '.startedAt == $began and .runningSince > $began'
+    "$BERTH" job set "$id" --label run=b --priority 7
+    "$BERTH" cancel "$id"
+    until_true 20 job_is "$id" cancelled
+    run "$BERTH" job requeue "$id" -o json
+    [ "$status" -eq 0 ]
+    next=$(jq -r .id <<<"$output")
+    [ "$next" != "$id" ]
+    "$BERTH" job show "$next" -o json | jq -e '.name == "again" and .labels.run == "b" and .priority == 7'
+    "$BERTH" cancel "$next"
+}
+
+@test "lists are sorted, cut and watched" {
+    node=$("$BERTH" node list -o name)
+    a=$("$BERTH" submit -o id --quiet --name sorted-a --priority 3 --cpu 1000 --runtime process -- true)
+    b=$("$BERTH" submit -o id --quiet --name sorted-b --priority 9 --cpu 1000 --runtime process -- true)
+    [ "$("$BERTH" ps --sort -PRI --state pending --quiet)" = "$b"$'\n'"$a" ]
+    [ "$("$BERTH" ps --sort priority --quiet --limit 1 2>/dev/null)" = "$a" ]
+    [ "$("$BERTH" ps -o csv --no-header --name sorted-b | cut -d, -f1-5)" = "$b,sorted-b,default,9,pending" ]
+    [ "$("$BERTH" ps --name sorted-a -o 'template={name}:{tasks.total}')" = sorted-a:1 ]
+    run "$BERTH" ps --sort colour
+    [ "$status" -eq 2 ]
+    [[ $output == *"want one of id name"* ]]
+    [ "$("$BERTH" node list -l host/name --state ready,cordoned --sort -free.cpu --quiet)" = "$node" ]
+    [ -z "$("$BERTH" node list -l gone --quiet)" ]
+    # What changes is appended; what leaves the list is printed once more, as it ended.
+    "$BERTH" ps -w -o jsonl --name sorted-a >"$BATS_TEST_TMPDIR/jobs" 3>&- &
+    jobs=$!
+    "$BERTH" node list -w -o jsonl >"$BATS_TEST_TMPDIR/nodes" 3>&- &
+    nodes=$!
+    until_true 20 grep -q '"pending"' "$BATS_TEST_TMPDIR/jobs"
+    until_true 20 grep -q '"ready"' "$BATS_TEST_TMPDIR/nodes"
+    "$BERTH" cancel "$a" "$b"
+    "$BERTH" node cordon "$node"
+    until_true 20 grep -q '"cancelled"' "$BATS_TEST_TMPDIR/jobs"
+    until_true 20 grep -q '"cordoned"' "$BATS_TEST_TMPDIR/nodes"
+    kill "$jobs" "$nodes"
+    "$BERTH" node uncordon "$node"
+    curl -sS -N -m 20 -H "Authorization: Bearer $(cat "$BERTH_TOKEN_FILE")" \
+        "$BERTH_ADDR/v1/jobs?watch=1&from=0&state=pending&name=sorted-b" >"$BATS_TEST_TMPDIR/watch" 3>&- &
+    watch=$!
+    until_true 20 grep -q '"left":true' "$BATS_TEST_TMPDIR/watch"
+    kill "$watch"
+    [ "$(head -n 1 "$BATS_TEST_TMPDIR/watch" | jq -r '.type + " " + .object.name')" = "job.submitted sorted-b" ]
+}
+
+@test "a plan says what would be, and changes nothing" {
+    run "$BERTH" plan --name small --cpu 100m --tasks 2 --runtime process -- true
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [[ $output == *"would START now: 2 of 2 tasks"* ]]
+    [[ $output =~ task.1\ +[a-z] ]]
+    run "$BERTH" plan --name large --cpu 1000 --runtime process -- true
+    [ "$status" -eq 4 ]
+    [[ $output == *"would WAIT"*LARGER_THAN_ANY_NODE*"WOULD START NOW IF"*"/groups/0/resources/cpu 1000 ->"* ]]
+    run "$BERTH" plan --cpu 1000 --runtime process -o json -- true
+    [ "$status" -eq 4 ]
+    [ "$(jq -r '.outcome + " " + .explain.code' <<<"$output")" = "wait LARGER_THAN_ANY_NODE" ]
+    [ -z "$("$BERTH" ps -a --name large -o id)" ]
+    run "$BERTH" plan --cpu lots --runtime process -- true
+    [ "$status" -eq 2 ]
+}
+
 @test "a job is held, changed and released" {
     id=$("$BERTH" submit -o id --runtime process --cpu 250m --memory 64Mi -- true)
     "$BERTH" wait "$id" --timeout 60s

@@ -103,6 +103,7 @@ slots() { [ "$("$BERTH" queue show "$1" -o json | jq -r '.usage.allocated.slot /
     [[ $output == *"no token with the id zz"* ]]
     # By the beginning of its id, as commits are named.
     "$BERTH" token create brief --file "$BATS_TEST_TMPDIR/brief"
+    [ "$(stat -c %a "$BATS_TEST_TMPDIR/brief")" = 600 ]
     "$BERTH" ps --token-file "$BATS_TEST_TMPDIR/brief"
     id=$("$BERTH" token list -o json | jq -r '.items[] | select(.name == "brief").id')
     [ "$("$BERTH" token delete "${id:0:12}")" = "$id  deleted" ]

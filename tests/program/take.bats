@@ -50,6 +50,11 @@ n_evictions() { events | jq '[.items[] | select(.type=="attempt.ended" and .obje
     start_small
     low=$(sleeper low 1 4 --grace 5s)
     until_true 20 job_is "$low" running
+    run "$BERTH" plan --name high --priority 9 --cpu 2 --image "$(rootdir)" -- true
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [[ $output == *"would START after evicting 1 task: 1 of 1 tasks"* ]]
+    [[ $output == *"$low/task.0#1"* ]]
     high=$("$BERTH" submit -o id --name high --priority 9 --cpu 2 --image "$(rootdir)" -- sh -c 'echo in; sleep 1')
     until_true 30 job_is "$high" succeeded
     until_true 30 job_is "$low" running

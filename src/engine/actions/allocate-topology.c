@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "engine/actions.h"
+#include "engine/actions/roles.h"
+#include "engine/fit.h"
 #include "engine/protect.h"
 #include "engine/topology.h"
 
@@ -14,15 +16,6 @@ struct way {
     struct domain *domain;
     double score;
 };
-
-static bool may_go_on(const struct sub_job *sub)
-{
-    const struct job *job = sub->job;
-
-    if (job->min_available >= job->n_tasks || sub->min_available >= sub->n_tasks)
-        return false;
-    return true;
-}
 
 static bool is_enough(struct session *s, const struct sub_job *sub)
 {
@@ -44,15 +37,20 @@ static bool place_in(struct session *s, struct sub_job *sub, const struct domain
 {
     struct victims tasks = sub_job_pending(s, sub);
     struct seat *seat = seat_of(s, sub->job);
+    struct closed closed = closed_none(s, sub->job, !seat->forgets);
+    struct nodes_of among = { domain->nodes, domain->n_nodes };
+    bool *failed = ARENA_NEW0_N(&s->arena, bool, sub->job->n_groups + 1);
 
     for (size_t i = 0; i < tasks.n; i++) {
         struct task *task = tasks.at[i];
         struct choice choice;
-        if (!queue_may_allocate(s, sub->job->queue, task->group->kind, &seat->why))
+        if (!queue_may_allocate(s, sub->job->queue, task->group->kind, &seat->why) ||
+            role_has_failed(task, failed))
             continue;
-        if (!protect_best_of(s, task, domain->nodes, domain->n_nodes, &choice)) {
+        if (!role_best_of(s, &closed, task, &among, &choice)) {
             seat->stuck = task->group->kind;
-            if (may_go_on(sub))
+            roles_note_failure(task, failed);
+            if (sub->min_available < sub->n_tasks && roles_may_go_on(sub->job, failed))
                 continue;
             break;
         }
@@ -156,23 +154,37 @@ static bool job_has_enough(struct session *s, const struct job *job)
     return s->promises ? job_is_pipelined(s, job) : job_is_ready(s, job);
 }
 
+/* The place of the sub-job whose turn it is; n: none is left. */
+static size_t first_of(struct session *s, struct sub_job **subs, size_t n)
+{
+    size_t first = n;
+
+    for (size_t i = 0; i < n; i++) {
+        if (!subs[i])
+            continue;
+        if (first == n || (subs[i]->is_required != subs[first]->is_required
+                               ? subs[i]->is_required
+                               : sub_job_cmp(s, subs[i], subs[first]) < 0))
+            first = i;
+    }
+    return first;
+}
+
 bool topology_place_job(struct session *s, struct job *job, struct domain *domain, double *score)
 {
-    size_t n, rounds = 0;
+    size_t n, at;
     struct sub_job **order = sub_jobs_ordered(s, job, &n);
-    bool moved = true;
 
-    /* A sub-job of which tasks are left takes another turn behind the others. */
-    while (moved && rounds++ <= job->n_tasks) {
-        moved = false;
-        for (size_t i = 0; i < n; i++) {
-            if (order[i] && !place_sub(s, order[i], domain, score))
-                order[i] = NULL;
-            else if (order[i])
-                moved = true;
-            if (moved && job_has_enough(s, job))
-                return true;
+    /* A sub-job of which tasks are left is sorted in again. */
+    while ((at = first_of(s, order, n)) < n) {
+        if (!place_sub(s, order[at], domain, score)) {
+            order[at] = NULL;
+            continue;
         }
+        if (job_has_enough(s, job))
+            return true;
+        if (!sub_job_pending(s, order[at]).n)
+            order[at] = NULL;
     }
     return job_is_ready(s, job) || job_is_pipelined(s, job);
 }

@@ -7,6 +7,7 @@
 
 #include "base/str.h"
 #include "engine/actions.h"
+#include "engine/actions/roles.h"
 #include "engine/fit.h"
 #include "engine/lines.h"
 #include "engine/protect.h"
@@ -15,8 +16,10 @@
 bool job_is_admitted(struct session *s, struct job *job)
 {
     struct seat *seat = seat_of(s, job);
+    struct why was = seat->why;
 
-    if (seat->why.code)
+    /* What allocate was refused says nothing about what could be taken from others. */
+    if (was.code && (seat->is_pending || (!s->setup->is_reference && was.code != WAIT_OVER_CAP)))
         return false;
     if (!job_is_open(s, job, &seat->why))
         return false;
@@ -29,86 +32,28 @@ bool job_is_admitted(struct session *s, struct job *job)
             seat->why.code = WAIT_GANG_BROKEN;
         return false;
     }
+    seat->why = was;
     return true;
 }
 
-static uint32_t minima_sum(const struct job *job)
-{
-    uint32_t sum = 0;
-
-    for (size_t i = 0; i < job->kept->n_minima; i++)
-        sum += job->kept->minima[i].n;
-    return sum;
-}
-
-static bool same_role(const struct group *a, const struct group *b)
-{
-    return text_eq(a->spec->role, b->spec->role);
-}
-
-static uint32_t role_minimum(const struct job *job, const struct group *group)
-{
-    for (size_t i = 0; i < job->kept->n_minima; i++)
-        if (text_eq(job->kept->minima[i].role, group->spec->role ? group->spec->role : ""))
-            return job->kept->minima[i].n;
-    return 0;
-}
-
-static uint32_t role_ready(const struct job *job, const struct group *of)
-{
-    uint32_t n = 0;
-
-    for (size_t i = 0; i < job->n_groups; i++) {
-        const struct group *g = &job->groups[i];
-        if (same_role(g, of))
-            n += g->n[BERTH_TASK_ALLOCATED] + g->n[BERTH_TASK_BINDING] + g->n[BERTH_TASK_BOUND] +
-                 g->n[BERTH_TASK_RUNNING] + g->n[BERTH_TASK_SUCCEEDED];
-    }
-    return n;
-}
-
-/* Whether the job's minimum can still be met although one of its tasks found no node. */
-static bool may_go_on(const struct job *job, const struct seat *seat)
-{
-    uint32_t n = job_n_ready(job);
-
-    if (job->min_available >= job->n_tasks)
-        return false;
-    if (job->kept->n_sub_groups)
-        return true;
-    if (job->min_available < minima_sum(job)) {
-        for (size_t i = 0; i < job->n_groups; i++)
-            if (!seat->failed[i])
-                n += job->groups[i].n[BERTH_TASK_PENDING];
-        return n >= job->min_available;
-    }
-    for (size_t i = 0; i < job->n_groups; i++)
-        if (seat->failed[i] &&
-            role_ready(job, &job->groups[i]) < role_minimum(job, &job->groups[i]))
-            return false;
-    return true;
-}
-
-static void note_failure(struct job *job, struct seat *seat, const struct task *task)
+static void note_failure(struct seat *seat, const struct task *task)
 {
     seat->stuck = task->group->kind;
-    for (size_t i = 0; i < job->n_groups; i++)
-        if (&job->groups[i] == task->group || same_role(&job->groups[i], task->group))
-            seat->failed[i] = true;
+    roles_note_failure(task, seat->failed);
 }
 
 static bool is_skipped(const struct session *s, const struct seat *seat, const struct task *task)
 {
-    if (!seat->failed[task->group->at])
-        return false;
-    return s->setup->is_reference ? task->group->spec->role && task->group->spec->role[0]
-                                  : task->group->kind == seat->stuck;
+    return s->setup->is_reference
+               ? role_has_failed(task, seat->failed)
+               : seat->failed[task->group->at] && task->group->kind == seat->stuck;
 }
 
 struct statement allocate_tasks(struct session *s, struct job *job, bool *done)
 {
     struct statement stmt = statement_open(s);
     struct seat *seat = seat_of(s, job);
+    struct closed closed = closed_none(s, job, !seat->forgets);
 
     *done = false;
     while (seat->next < seat->list.n) {
@@ -118,9 +63,9 @@ struct statement allocate_tasks(struct session *s, struct job *job, bool *done)
             !queue_may_allocate(s, job->queue, task->group->kind, &seat->why) ||
             is_skipped(s, seat, task))
             continue;
-        if (!protect_best(s, task, &choice)) {
-            note_failure(job, seat, task);
-            if (may_go_on(job, seat))
+        if (!role_best_of(s, &closed, task, NULL, &choice)) {
+            note_failure(seat, task);
+            if (roles_may_go_on(job, seat->failed))
                 continue;
             break;
         }
@@ -300,12 +245,19 @@ static void ask_behind(struct session *s, struct rounds *rounds)
             rounds_ask_behind(rounds, line->head, finds_place);
 }
 
+static const struct argument known[] = { { "predicateErrorCacheEnable", ARG_BOOL, 0 } };
+
 static void run(struct session *s, const struct berth_value *arguments)
 {
+    struct {
+        bool cache;
+    } read = { true };
+    struct err err = { 0 };
     struct rounds rounds;
     struct queue *queue;
 
-    (void)arguments;
+    if (arguments_read(arguments, known, COUNT_OF(known), NULL, &read, &err) < 0)
+        return; /* was checked when the configuration came */
     reservations_hold(s);
     lines_part_placed(s);
     rounds_init(&rounds, s);
@@ -323,6 +275,7 @@ static void run(struct session *s, const struct berth_value *arguments)
         if (!job)
             continue;
         list_tasks(s, job);
+        seat_of(s, job)->forgets = !read.cache;
         visit(s, &rounds, job);
         rounds_go_on(&rounds, job);
         rounds_return_queue(&rounds, queue);
@@ -337,7 +290,6 @@ static int check(const struct berth_value *arguments, struct err *err)
     struct {
         bool cache;
     } read;
-    static const struct argument known[] = { { "predicateErrorCacheEnable", ARG_BOOL, 0 } };
 
     return arguments_read(arguments, known, COUNT_OF(known), NULL, &read, err);
 }

@@ -25,22 +25,29 @@ static void place(struct session *s, struct job *job, struct task *task)
         statement_commit(&stmt, job);
 }
 
+/* What was promised to tasks that ask for nothing is looked for anew. */
+static void take_promises_back(struct session *s, const struct job *job)
+{
+    for (size_t i = 0; job->n[BERTH_TASK_PIPELINED] && i < job->n_tasks; i++) {
+        struct task *task = &job->tasks[i];
+        struct statement stmt = statement_open(s);
+        if (task->state == BERTH_TASK_PIPELINED && task->group->kind->best_effort &&
+            (!task->is_told || s->setup->is_reference))
+            statement_unpipeline(&stmt, task);
+    }
+}
+
 static void visit(struct session *s, struct job *job)
 {
-    for (size_t g = 0; g < job->n_groups; g++) {
-        const struct group *group = &job->groups[g];
-        if (!group->kind->best_effort)
-            continue;
-        for (uint32_t i = 0; i < group->spec->replicas && !session_is_spent(s); i++) {
-            struct task *task = &group->tasks[i];
-            if (task->state == BERTH_TASK_PIPELINED && !task->is_told) {
-                struct statement stmt = statement_open(s);
-                statement_unpipeline(&stmt, task);
-            }
-            if (task->state == BERTH_TASK_PENDING && task_is_due(s, task))
-                place(s, job, task);
-        }
-    }
+    struct victims tasks;
+
+    take_promises_back(s, job);
+    if (!job_n_best_effort(job))
+        return;
+    tasks = tasks_pending(s, job, true);
+    for (size_t i = 0; i < tasks.n && !session_is_spent(s); i++)
+        if (tasks.at[i]->group->kind->best_effort)
+            place(s, job, tasks.at[i]);
 }
 
 static void run(struct session *s, const struct berth_value *arguments)

@@ -373,9 +373,15 @@ static void run(struct session *s, const struct berth_value *arguments, bool rec
         if (take_is_wanted(s, each))
             rounds_return_job(&rounds, each);
     }
-    while ((queue = rounds_queue(&rounds)))
-        while (!(reclaim && queue_is_overused(s, queue)) && (job = rounds_job(&rounds, queue)))
+    while ((queue = rounds_queue(&rounds))) {
+        if (reclaim && queue_is_overused(s, queue))
+            continue;
+        while ((job = rounds_job(&rounds, queue))) {
             visit(s, job, reclaim, &args);
+            if (reclaim && !s->setup->is_reference && queue_is_overused(s, queue))
+                break; /* in profile volcano a queue whose turn it is has it to the end */
+        }
+    }
     rounds_fini(&rounds);
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "engine/actions.h"
+#include "engine/actions/roles.h"
 #include "engine/fit.h"
 #include "engine/lines.h"
 #include "engine/take.h"
@@ -29,6 +30,7 @@ struct hunt {
     struct session *s;
     struct task *task;
     bool within; /* in its own job, else in others of its queue */
+    struct closed *closed;
     const struct arguments *args;
 };
 
@@ -40,8 +42,8 @@ static bool may_go(const struct hunt *h, const struct task *victim)
         return false;
     if (h->task->group->kind->best_effort && !victim->group->kind->best_effort)
         return false;
-    if (!task_is_preemptable(victim))
-        return false;
+    if (victim->group->spec->not_preemptable)
+        return false; /* what its job says counts for whole gangs alone */
     return h->within ? theirs == mine : theirs != mine && theirs->queue == mine->queue;
 }
 
@@ -110,18 +112,21 @@ static int by_score(const void *a, const void *b)
     return (x->place > y->place) - (x->place < y->place);
 }
 
-/* Nodes that others' leaving could open, in the order in which they are tried. */
-static size_t list_nodes(const struct hunt *h, struct node **nodes)
+/* Nodes that others' leaving could open; with a soft shard those inside it, or those outside. */
+static size_t list_nodes(const struct hunt *h, bool inside, struct node **nodes)
 {
     struct session *s = h->s;
-    bool outside = s->setup->shard_mode == BERTH_SHARD_SOFT;
+    bool divided = s->setup->shard_mode == BERTH_SHARD_SOFT;
+    bool *shut = closed_to(s, h->closed, h->task);
     size_t n = 0;
 
-    for (int part = 0; part < (outside ? 2 : 1); part++)
-        NODE_EACH (node, s->model)
-            if ((!outside || node->in_shard == (part == 0)) &&
-                fit_is_resolvable(s, h->task->group->kind, node))
-                nodes[n++] = node;
+    NODE_EACH (node, s->model) {
+        bool fits = fit_is_resolvable(s, h->task->group->kind, node);
+        if (fits && !(shut && shut[node->at]) && (divided ? node->in_shard == inside : inside))
+            nodes[n++] = node;
+        if (shut && !fits)
+            shut[node->at] = true;
+    }
     return n;
 }
 
@@ -177,12 +182,17 @@ static bool try_node(const struct hunt *h, struct node *node, struct plan *out)
     return kept > 0;
 }
 
+static int priority_of(const struct task *task)
+{
+    return task->group->spec->priority;
+}
+
 static int64_t priority_sum(const struct victims *victims)
 {
     int64_t sum = 0;
 
     for (size_t i = 0; i < victims->n; i++)
-        sum += (int64_t)victims->at[i]->group->job->priority + ((int64_t)1 << 31);
+        sum += (int64_t)priority_of(victims->at[i]) + ((int64_t)1 << 31);
     return sum;
 }
 
@@ -192,7 +202,7 @@ static int64_t earliest_start(const struct victims *victims)
     int64_t at = BERTH_NEVER;
 
     for (size_t i = 0; i < victims->n; i++)
-        if (victims->at[i]->group->job->priority == victims->at[0]->group->job->priority &&
+        if (priority_of(victims->at[i]) == priority_of(victims->at[0]) &&
             victims->at[i]->started_at_ms < at)
             at = victims->at[i]->started_at_ms;
     return at;
@@ -200,7 +210,7 @@ static int64_t earliest_start(const struct victims *victims)
 
 static bool costs_less(const struct plan *a, const struct plan *b)
 {
-    int x = a->victims.at[0]->group->job->priority, y = b->victims.at[0]->group->job->priority;
+    int x = priority_of(a->victims.at[0]), y = priority_of(b->victims.at[0]);
 
     if (x != y)
         return x < y;
@@ -245,14 +255,8 @@ static bool dry_run(const struct hunt *h, struct node **nodes, size_t n)
     return true;
 }
 
-static bool preempt(const struct hunt *h)
+static bool take_from_any(const struct hunt *h, struct node **nodes, size_t n)
 {
-    struct node **nodes = ARENA_NEW0_N(&h->s->arena, struct node *, h->s->model->nodes.n + 1);
-    size_t n;
-
-    if (h->task->group->spec->never_preempts)
-        return false;
-    n = list_nodes(h, nodes);
     if (h->args->dry_run)
         return dry_run(h, nodes, n);
     sort_by_score(h, nodes, n);
@@ -262,7 +266,29 @@ static bool preempt(const struct hunt *h)
     return false;
 }
 
+static bool preempt(const struct hunt *h)
+{
+    struct node **nodes = ARENA_NEW0_N(&h->s->arena, struct node *, h->s->model->nodes.n + 1);
+
+    if (h->task->group->spec->never_preempts)
+        return false;
+    return take_from_any(h, nodes, list_nodes(h, true, nodes)) ||
+           take_from_any(h, nodes, list_nodes(h, false, nodes));
+}
+
 /* --- Jobs */
+
+/* Which nodes refused a role is kept for the whole action. */
+static struct closed *closed_of(struct session *s, struct job *job, const struct arguments *args)
+{
+    struct seat *seat = seat_of(s, job);
+
+    if (!seat->closed) {
+        seat->closed = ARENA_NEW0(&s->arena, struct closed);
+        *seat->closed = closed_none(s, job, args->cache);
+    }
+    return seat->closed;
+}
 
 static bool between_jobs(struct session *s, struct job *job, const struct arguments *args)
 {
@@ -274,13 +300,17 @@ static bool between_jobs(struct session *s, struct job *job, const struct argume
     tasks = tasks_pending(s, job, true);
 
     for (size_t i = 0; i < tasks.n && take_is_wanted(s, job); i++) {
-        struct hunt h = { s, tasks.at[i], false, args };
+        struct hunt h = { s, tasks.at[i], false, closed_of(s, job, args), args };
         preempt(&h);
     }
-    if (job_is_pipelined(s, job))
-        return statement_commit(&stmt, job);
-    statement_discard(&stmt);
-    return false;
+    if (!job_is_pipelined(s, job)) {
+        statement_discard(&stmt);
+        return false;
+    }
+    if (!statement_commit(&stmt, job))
+        return false;
+    seat_of(s, job)->why.code = WAIT_NONE;
+    return true;
 }
 
 static void within_job(struct session *s, struct job *job, const struct arguments *args)
@@ -289,7 +319,7 @@ static void within_job(struct session *s, struct job *job, const struct argument
 
     for (size_t i = 0; i < tasks.n; i++) {
         struct statement stmt = statement_open(s);
-        struct hunt h = { s, tasks.at[i], true, args };
+        struct hunt h = { s, tasks.at[i], true, closed_of(s, job, args), args };
         if (!preempt(&h)) {
             statement_discard(&stmt);
             return;

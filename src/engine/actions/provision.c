@@ -126,7 +126,7 @@ static struct coming best_coming(struct session *s, const struct kind *kind)
     VEC_EACH (each, &beam->machines) {
         struct machine *machine = *each;
         struct coming one = { .node = &machine->node, .machine = machine };
-        if (!machine_has_room(machine, &kind->asks))
+        if (wish_of(s, kind)->is_pinned || !machine_has_room(machine, &kind->asks))
             continue;
         one.standing = wish_standing(s, wish_of(s, kind), &machine->kept);
         if (one.standing.code || fit_fixed(s, kind, &machine->node))

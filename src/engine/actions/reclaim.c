@@ -12,14 +12,15 @@ static bool may_go(const struct task *task, const struct task *victim)
 {
     const struct queue *mine = task->group->job->queue, *theirs = victim->group->job->queue;
 
-    return victim->state == BERTH_TASK_RUNNING && task_is_preemptable(victim) && theirs &&
+    return victim->state == BERTH_TASK_RUNNING && !victim->group->spec->not_preemptable && theirs &&
            theirs != mine && theirs->kept && !theirs->kept->not_reclaimable;
 }
 
-static struct victims find_victims(struct session *s, const struct task *task,
-                                   const struct node *node)
+/* The victims of a node, who may be none; false: nobody there could be one. */
+static bool find_victims(struct session *s, const struct task *task, const struct node *node,
+                         struct victims *set)
 {
-    struct victims from = node_tasks(s, node), set;
+    struct victims from = node_tasks(s, node);
     size_t n = 0;
 
     for (size_t i = 0; i < from.n; i++)
@@ -27,21 +28,22 @@ static struct victims find_victims(struct session *s, const struct task *task,
             from.at[n++] = from.at[i];
     from.n = n;
     if (!n)
-        return from;
-    set = victims_agree(s, true, task, &from);
-    if (set.n)
-        victims_sort(s, &set, task->group->job);
-    return set;
+        return false;
+    *set = victims_agree(s, true, task, &from);
+    if (set->n)
+        victims_sort(s, set, task->group->job);
+    return true;
 }
 
 /* Takes from one node until sums say that the task fits. */
 static bool take_from(struct session *s, struct task *task, struct node *node)
 {
     struct statement stmt = statement_open(s);
-    struct victims set = find_victims(s, task, node);
+    struct victims set = { 0 };
     size_t next = 0;
 
-    if (!set.n || !fits_future(s, task, node, &set))
+    /* Where somebody could have been taken from and nobody need be, the room is promised. */
+    if (!find_victims(s, task, node, &set) || !fits_future(s, task, node, &set))
         return false;
     while (!fits_future(s, task, node, NULL) && next < set.n)
         statement_evict(&stmt, set.at[next++], "reclaim");
@@ -81,10 +83,14 @@ static bool visit(struct session *s, struct job *job)
         if (!task->group->spec->never_preempts && queue_is_preemptive(s, job->queue, task))
             reclaim(s, task);
     }
-    if (job_is_pipelined(s, job))
-        return statement_commit(&stmt, job);
-    statement_discard(&stmt);
-    return false;
+    if (!job_is_pipelined(s, job)) {
+        statement_discard(&stmt);
+        return false;
+    }
+    if (!statement_commit(&stmt, job))
+        return false;
+    seat_of(s, job)->why.code = WAIT_NONE;
+    return true;
 }
 
 /* Whether a queue other than this has what could be taken. */
@@ -127,14 +133,19 @@ static void run(struct session *s, const struct berth_value *arguments)
             rounds_return_job(&rounds, *each);
     }
     rounds_add_lines(&rounds, may_take);
-    while ((queue = rounds_queue(&rounds)))
-        while (!queue_is_overused(s, queue) && (job = rounds_job(&rounds, queue))) {
+    while ((queue = rounds_queue(&rounds))) {
+        if (queue_is_overused(s, queue))
+            continue;
+        while ((job = rounds_job(&rounds, queue))) {
             bool took = visit(s, job);
             if (!rounds_go_on(&rounds, job) && s->in.is_cold)
                 rounds_ask_behind(&rounds, job, visit);
             if (took)
                 rounds_stir(&rounds, queue);
+            if (!s->setup->is_reference && queue_is_overused(s, queue))
+                break; /* there a queue whose turn it is has it to the end */
         }
+    }
     rounds_fini(&rounds);
 }
 

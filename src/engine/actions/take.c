@@ -353,13 +353,34 @@ static struct saved evictions_first(struct session *s, const struct saved *from)
     return to;
 }
 
+/* Does operations again, as far as (capped) the queue may have what they promise. */
+static bool redo(struct statement *stmt, const struct saved *saved, bool capped)
+{
+    struct statement own = statement_open(stmt->s);
+    struct why why;
+
+    if (!capped)
+        return statement_recover(stmt, saved);
+    for (size_t i = 0; i < saved->n; i++) {
+        const struct task *task = saved->at[i].task;
+        struct saved one = { &saved->at[i], 1 };
+        if ((saved->at[i].kind == OP_PIPELINE &&
+             !queue_may_allocate(stmt->s, task->group->job->queue, task->group->kind, &why)) ||
+            !statement_recover(stmt, &one)) {
+            statement_discard(&own);
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Takes units back, most urgent first, without which everything still fits. */
-static void give_back(struct statement *stmt)
+static void give_back(struct statement *stmt, bool capped)
 {
     struct session *s = stmt->s;
     struct saved found, all;
 
-    if (can_give_back(stmt)) {
+    if (!capped && can_give_back(stmt)) {
         give_back_units(stmt);
         return;
     }
@@ -376,7 +397,7 @@ static void give_back(struct statement *stmt)
             if (one ? k != i : all.at[k].kind != OP_EVICT || all.at[k].task->group->job != job)
                 without.at[without.n++] = all.at[k];
         statement_discard(stmt);
-        if (statement_recover(stmt, &without)) {
+        if (redo(stmt, &without, capped)) {
             bool holds = true;
             for (size_t k = 0; k < without.n && holds; k++)
                 holds = without.at[k].kind == OP_EVICT ||
@@ -426,7 +447,8 @@ bool take_room(struct session *s, struct job *job, bool reclaim)
 {
     struct statement stmt = statement_open(s);
     struct victims tasks;
-    bool is_short;
+    bool is_short, capped = false;
+    struct why why;
 
     if (!take_is_short(s, job) || job->kept->topology.mode || job->kept->n_sub_groups)
         return false;
@@ -434,8 +456,10 @@ bool take_room(struct session *s, struct job *job, bool reclaim)
         return false;
     tasks = tasks_pending(s, job, false);
     /* What nobody holds comes first, so that the share is judged with all of the placement. */
-    for (size_t i = 0; i < tasks.n && take_is_short(s, job); i++)
+    for (size_t i = 0; i < tasks.n && take_is_short(s, job); i++) {
+        capped = capped || !queue_may_allocate(s, job->queue, tasks.at[i]->group->kind, &why);
         take_free(s, tasks.at[i]);
+    }
     for (size_t i = 0; i < tasks.n && take_is_short(s, job); i++)
         if (tasks.at[i]->state == BERTH_TASK_PENDING)
             take_held(s, tasks.at[i], reclaim);
@@ -447,6 +471,7 @@ bool take_room(struct session *s, struct job *job, bool reclaim)
         return false;
     }
     if (s->policy->victim_set == VICTIM_SET_MINIMAL)
-        give_back(&stmt);
+        give_back(&stmt, capped);
+    seat_of(s, job)->why.code = WAIT_NONE; /* of allocate */
     return statement_commit(&stmt, job);
 }

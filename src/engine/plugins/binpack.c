@@ -90,11 +90,11 @@ static double score(struct session *s, struct plugin_use *use, const struct kind
                 w = &a->list[k];
         if (!w)
             continue;
-        if (used > c->offers[node->at] && c->offers[node->at] > 0)
-            return 0;
         weights += w->value;
-        if (c->offers[node->at] <= 0)
+        if (c->offers[node->at] <= 0 || w->value == 0)
             continue;
+        if (used > c->offers[node->at])
+            return 0;
         sum += w->value * (double)used / (double)c->offers[node->at];
     }
     return weights > 0 ? sum / weights * 100 * a->weight : 0;

@@ -32,7 +32,8 @@ struct account {
     size_t depth;
     bool is_inner; /* it has children */
     wide *allocated, *inqueue, *elastic, *guarantee, *deserved, *cap, *real;
-    bool *names;    /* that deserved has */
+    bool *names;    /* of which something is deserved */
+    bool *stated;   /* of which deserved says something, be it nothing */
     bool *has_cap;  /* dimensions that the cap names, or inherits */
     bool *real_has; /* dimensions of which real says something */
     wide *left;     /* while victims are chosen */
@@ -79,13 +80,14 @@ static void account_init(struct session *s, struct account *a, const struct queu
     a->cap = res_new(s);
     a->real = res_new(s);
     a->names = ARENA_NEW0_N(&s->arena, bool, n + 1);
+    a->stated = ARENA_NEW0_N(&s->arena, bool, n + 1);
     a->has_cap = ARENA_NEW0_N(&s->arena, bool, n + 1);
     a->real_has = ARENA_NEW0_N(&s->arena, bool, n + 1);
     for (size_t d = 0; d < queue->n_sums; d++)
         a->allocated[d] = queue->allocated[d];
     res_reserved(s, queue, a->inqueue, a->elastic);
-    res_add_amounts(s, a->guarantee, NULL, &queue->kept->guarantee);
-    res_add_amounts(s, a->deserved, NULL, &queue->kept->deserved);
+    res_add_amounts(s, a->guarantee, a->stated, &queue->kept->guarantee);
+    res_add_amounts(s, a->deserved, a->stated, &queue->kept->deserved);
     res_add_amounts(s, a->cap, a->has_cap, &queue->kept->capability);
     for (uint32_t d = DIM_CPU; d <= DIM_MEMORY; d++)
         if (a->cap[d] <= 0)
@@ -142,7 +144,9 @@ static void note_names(const struct session *s, struct account *a)
 {
     for (size_t d = 0; d < s->model->dims.n; d++) {
         a->names[d] = a->deserved[d] > 0;
-        a->has_deserved = a->has_deserved || a->names[d];
+        /* Of cpu and memory nothing stated is nothing said. */
+        a->stated[d] = (a->stated[d] && d != DIM_CPU && d != DIM_MEMORY) || a->names[d];
+        a->has_deserved = a->has_deserved || (a->names[d] && d != DIM_PODS);
     }
 }
 
@@ -349,31 +353,49 @@ static bool why_not(struct why *why, enum wait_code code, const struct account *
     return false;
 }
 
-static void claims_held(struct session *s, const struct queue *queue, struct claims *claims)
+static bool is_beneath(const struct account *a, const struct account *top)
 {
-    for (const struct job *job = queue->first; job; job = job->queue_next)
-        for (size_t i = 0; i < job->n_tasks; i++)
-            if (state_is_allocated(job->tasks[i].state) ||
-                job->tasks[i].state == BERTH_TASK_PIPELINED)
-                claims_add(s, claims, job->tasks[i].group->kind);
+    while (a && a != top)
+        a = a->up;
+    return a;
 }
 
-/* Classes of devices that the queue caps: what it holds and what is asked, each claim once. */
-static bool claims_fit(struct session *s, const struct account *a, const struct kind *kind,
-                       struct why *why)
+/* What the tasks of a queue and of those beneath it hold. */
+static void claims_held(struct session *s, const struct capacity *c, const struct account *top,
+                        struct claims *claims)
 {
-    CLEANUP(claims_fini) struct claims claims = { 0 };
+    for (size_t q = 0; q < c->n; q++) {
+        if (!is_beneath(&c->at[q], top))
+            continue;
+        for (const struct job *job = c->at[q].queue->first; job; job = job->queue_next)
+            for (size_t i = 0; i < job->n_tasks; i++)
+                if (state_is_allocated(job->tasks[i].state) ||
+                    job->tasks[i].state == BERTH_TASK_PIPELINED)
+                    claims_add(s, claims, job->tasks[i].group->kind);
+    }
+}
 
-    claims_held(s, a->queue, &claims);
-    claims_add(s, &claims, kind);
+/*
+ * Classes of devices that the queue caps: what it holds and what is asked for, each claim once. Of
+ * a class of which nothing new is asked for nothing is said.
+ */
+static bool claims_fit(struct session *s, const struct capacity *c, const struct account *a,
+                       const struct kind *kind, struct why *why)
+{
+    CLEANUP(claims_fini) struct claims held = { 0 };
+    CLEANUP(claims_fini) struct claims with = { 0 };
+
+    claims_held(s, c, a, &held);
+    claims_held(s, c, a, &with);
+    claims_add(s, &with, kind);
     for (uint32_t d = 0; d < s->model->dims.n; d++) {
         const char *name = s->model->dims.at[d]->name;
-        wide n;
+        int64_t n;
         if (!a->has_cap[d] || !text_begins(name, "deviceclass/"))
             continue;
-        n = (wide)claims_count(&claims, name + strlen("deviceclass/")) * 1000;
-        if (n > a->cap[d])
-            return why_not(why, WAIT_OVER_CAP, a, d, n);
+        n = claims_count(&with, name + strlen("deviceclass/"));
+        if (n > claims_count(&held, name + strlen("deviceclass/")) && (wide)n * 1000 > a->cap[d])
+            return why_not(why, WAIT_OVER_CAP, a, d, (wide)n * 1000);
     }
     return true;
 }
@@ -401,10 +423,9 @@ static bool allocatable(struct session *s, struct plugin_use *use, const struct 
         return why_not(why, WAIT_QUEUE_CLOSED, a, NOWHERE, 0);
     if (c->is_tree && a->is_inner)
         return why_not(why, WAIT_QUEUE_UNKNOWN, a, NOWHERE, 0);
-    if (args->claims && kind->spec->claims.n && !claims_fit(s, a, kind, why))
-        return false;
     for (; a; a = a->up)
-        if (!within_real(a, kind_charge(s->model, kind), why))
+        if ((args->claims && kind->spec->claims.n && !claims_fit(s, c, a, kind, why)) ||
+            !within_real(a, kind_charge(s->model, kind), why))
             return false;
     return true;
 }
@@ -474,7 +495,7 @@ static bool exceeds(struct session *s, struct account *a, const struct asks *ask
 
     for (size_t i = 0; i < asks->n; i++) {
         uint32_t d = asks->at[i].dim;
-        if (d != DIM_PODS && a->names[d] && left[d] > a->deserved[d])
+        if (d != DIM_PODS && a->stated[d] && left[d] > a->deserved[d])
             return true;
     }
     return false;
@@ -624,6 +645,10 @@ static enum vote job_enqueueable(struct session *s, struct plugin_use *use, cons
 
 static void job_enqueued(struct session *s, struct plugin_use *use, const struct job *job)
 {
+    const struct capacity *c = use->state;
+
+    if (c->is_broken)
+        return; /* another plugin's word let it in; there may be a circle */
     for (struct account *a = account_of(use, job->queue); a; a = a->up)
         res_minimum(s, job, a->inqueue);
 }

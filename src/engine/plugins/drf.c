@@ -24,7 +24,8 @@ struct branch {
 
 struct drf {
     struct branch *root;
-    bool *demanded; /* by dimension: more is asked than there is */
+    wide *held;     /* by all jobs together */
+    bool *demanded; /* by dimension: not all of it is held */
 };
 
 static struct share job_share(struct session *s, const struct job *job, const struct asks *more)
@@ -193,6 +194,20 @@ static void branch_work_out(struct session *s, struct drf *drf, struct branch *b
     b->share = res_dominant(s, b->allocated, s->total);
 }
 
+/* Shares anew, after somebody came to hold more or less. */
+static void work_out(struct session *s, struct drf *drf)
+{
+    for (size_t d = 0; d < s->model->dims.n; d++)
+        drf->demanded[d] = drf->held[d] < s->total[d];
+    branch_work_out(s, drf, drf->root);
+}
+
+static void hold(struct drf *drf, struct branch *leaf, const struct task *task, int sign)
+{
+    res_add_asks(leaf->allocated, task_asks(task), sign);
+    res_add_asks(drf->held, task_asks(task), sign);
+}
+
 static int branch_cmp(const struct branch *a, const struct branch *b)
 {
     if (a->saturated != b->saturated)
@@ -237,12 +252,12 @@ static bool has_tree(const struct plugin_use *use)
 static void open_session(struct session *s, struct plugin_use *use)
 {
     struct drf *drf = ARENA_NEW0(&s->arena, struct drf);
-    wide *sum = res_new(s);
 
     use->state = drf;
     if (!has_tree(use))
         return;
     drf->root = branch_new(s, "root", 1, NULL);
+    drf->held = res_new(s);
     drf->demanded = ARENA_NEW0_N(&s->arena, bool, s->model->dims.n + 1);
     JOB_EACH (job, s->model) {
         struct branch *leaf;
@@ -252,15 +267,13 @@ static void open_session(struct session *s, struct plugin_use *use)
         leaf->job = job;
         leaf->request = res_new(s);
         res_job(s, job, false, leaf->allocated);
-        res_job(s, job, false, sum);
+        res_job(s, job, false, drf->held);
         res_copy(s, leaf->request, leaf->allocated);
         for (size_t g = 0; g < job->n_groups; g++)
             res_add_asks(leaf->request, &job->groups[g].kind->asks,
                          job->groups[g].n[BERTH_TASK_PENDING]);
     }
-    for (size_t d = 0; d < s->model->dims.n; d++)
-        drf->demanded[d] = sum[d] < s->total[d];
-    branch_work_out(s, drf, drf->root);
+    work_out(s, drf);
 }
 
 static int queue_order(struct session *s, struct plugin_use *use, const struct queue *a,
@@ -288,8 +301,8 @@ static void changed(struct session *s, struct plugin_use *use, const struct task
     leaf = leaf_of(drf->root, task->group->job);
     if (!leaf)
         return;
-    res_add_asks(leaf->allocated, task_asks(task), sign);
-    branch_work_out(s, drf, drf->root);
+    hold(drf, leaf, task, sign);
+    work_out(s, drf);
 }
 
 static void on_allocate(struct session *s, struct plugin_use *use, const struct task *task)
@@ -312,17 +325,17 @@ static enum vote reclaimable(struct session *s, struct plugin_use *use, const st
     if (!has_tree(use))
         return VOTE_ABSTAIN;
     mine = leaf_of(drf->root, task->group->job);
-    res_add_asks(mine->allocated, task_asks(task), 1);
+    hold(drf, mine, task, 1);
     for (size_t i = 0; i < from->n; i++) {
         struct branch *leaf = leaf_of(drf->root, from->at[i]->group->job);
-        res_add_asks(leaf->allocated, task_asks(from->at[i]), -1);
-        branch_work_out(s, drf, drf->root);
+        hold(drf, leaf, from->at[i], -1);
+        work_out(s, drf);
         if (compare_places(s, drf, task->group->job->queue, from->at[i]->group->job->queue) < 0)
             to->at[to->n++] = from->at[i];
-        res_add_asks(leaf->allocated, task_asks(from->at[i]), 1);
+        hold(drf, leaf, from->at[i], 1);
     }
-    res_add_asks(mine->allocated, task_asks(task), -1);
-    branch_work_out(s, drf, drf->root);
+    hold(drf, mine, task, -1);
+    work_out(s, drf);
     return VOTE_PERMIT;
 }
 

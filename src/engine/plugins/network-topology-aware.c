@@ -91,7 +91,7 @@ static bool has_room(struct session *s, const struct domain *domain, const wide 
 
     for (size_t d = 0; d < model->dims.n; d++) {
         wide now = 0, later = 0;
-        if (least[d] <= 0 || d == DIM_PODS)
+        if (least[d] <= 0)
             continue;
         for (size_t i = 0; i < domain->n_nodes; i++) {
             now += column_idle(&model->columns[d], domain->nodes[i]->at);
@@ -108,7 +108,7 @@ static bool offers_enough(struct session *s, const struct domain *domain, const 
 {
     for (size_t d = 0; d < s->model->dims.n; d++) {
         wide offers = 0;
-        if (least[d] <= 0 || d == DIM_PODS)
+        if (least[d] <= 0)
             continue;
         for (size_t i = 0; i < domain->n_nodes; i++)
             offers += s->model->columns[d].offers[domain->nodes[i]->at];

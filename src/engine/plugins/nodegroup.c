@@ -60,10 +60,12 @@ static bool is_allowed(const struct arguments *a, const struct berth_queue *rule
         return !a->strict && !rules;
     if (!rules)
         return false;
-    if (words_have(&rules->group_required, group) || words_have(&rules->group_preferred, group))
-        return true;
     /* What is only better left alone may be used, even if it must not be as well. */
-    return words_have(&rules->group_anti_preferred, group);
+    if (words_have(&rules->group_anti_preferred, group))
+        return true;
+    if (words_have(&rules->group_anti_required, group))
+        return false;
+    return words_have(&rules->group_required, group) || words_have(&rules->group_preferred, group);
 }
 
 static enum wait_code predicate_fixed(struct session *s, struct plugin_use *use,
@@ -135,6 +137,8 @@ static double score(struct session *s, struct plugin_use *use, const struct kind
 
     if (!rules || !group)
         return 0;
+    if (words_have(&rules->group_anti_preferred, group))
+        return -1;
     if (words_have(&rules->group_required, group))
         sum += 100;
     for (size_t i = 0; i < rules->group_preferred.n; i++) {
@@ -144,8 +148,6 @@ static double score(struct session *s, struct plugin_use *use, const struct kind
             break;
         }
     }
-    if (words_have(&rules->group_anti_preferred, group))
-        sum -= 1;
     return sum;
 }
 

@@ -382,10 +382,13 @@ static int64_t company(struct session *s, const struct kind *kind, const struct 
     return sum;
 }
 
-static bool prefers_company(const struct kind *kind)
+/* In profile `volcano` what those that are there would rather have counts for every newcomer. */
+static bool prefers_company(const struct session *s, const struct kind *kind)
 {
     const struct berth_affinity *a = kind->spec->affinity;
 
+    if (s->setup->is_reference && s->model->n_choosy_kinds)
+        return true;
     return a && (a->n_pod_preferred || a->n_anti_preferred);
 }
 
@@ -409,7 +412,7 @@ static void score_all(struct session *s, struct plugin_use *use, const struct ta
     const struct arguments *a = use->config;
     const struct kind *kind = task->group->kind;
 
-    if (a->pod_affinity && prefers_company(kind))
+    if (a->pod_affinity && prefers_company(s, kind))
         add_company(s, kind, candidates, a->pod_affinity);
     if (!s->setup->is_reference)
         return;
@@ -432,7 +435,7 @@ static bool is_local(struct session *s, struct plugin_use *use, const struct kin
 {
     const struct arguments *a = use->config;
 
-    if (a->pod_affinity && prefers_company(kind))
+    if (a->pod_affinity && prefers_company(s, kind))
         return false;
     return !s->setup->is_reference ||
            !((a->node_affinity && has_preferences(kind)) || (a->taint && s->model->n_soft_taints));

@@ -36,7 +36,7 @@ static void open_session(struct session *s, struct plugin_use *use)
     const struct arguments *a = use->config;
     struct overcommit *o = ARENA_NEW0(&s->arena, struct overcommit);
     int64_t factor = (int64_t)(a->factor * 1000000 + 0.5);
-    wide *elastic = res_new(s);
+    wide *scratch[2] = { res_new(s), res_new(s) };
 
     o->idle = res_new(s);
     o->inqueue = res_new(s);
@@ -46,10 +46,15 @@ static void open_session(struct session *s, struct plugin_use *use)
         for (size_t i = 0; i < s->model->nodes.n; i++)
             o->idle[d] -= s->model->columns[d].used[i];
     }
-    JOB_EACH (job, s->model)
-        if (job->queue && job->queue->kept && job->kept->phase == BERTH_PHASE_INQUEUE)
+    JOB_EACH (job, s->model) {
+        if (!job->queue || !job->queue->kept)
+            continue;
+        /* Of a job that waits to start all of it, whatever it holds; of one that runs the rest. */
+        if (job->kept->phase == BERTH_PHASE_INQUEUE)
             res_minimum(s, job, o->inqueue);
-    (void)elastic;
+        else if (job->kept->phase == BERTH_PHASE_RUNNING)
+            res_add_reserved(s, job, scratch, o->inqueue);
+    }
 }
 
 static enum vote job_enqueueable(struct session *s, struct plugin_use *use, const struct job *job,

@@ -15,6 +15,8 @@
 struct arguments {
     bool node_affinity, node_ports, taint_toleration, pod_affinity, claims;
     bool ignored;
+    int64_t ignored_number;
+    const struct berth_value *ignored_value;
 };
 
 static const struct argument known[] = {
@@ -28,6 +30,11 @@ static const struct argument known[] = {
     { "predicate.VolumeBindingEnable", ARG_BOOL, offsetof(struct arguments, ignored) },
     { "predicate.DynamicResourceAllocationEnable", ARG_BOOL, offsetof(struct arguments, claims) },
     { "predicate.CacheEnable", ARG_BOOL, offsetof(struct arguments, ignored) },
+    { "volumebinding.bindTimeoutSeconds", ARG_INT, offsetof(struct arguments, ignored_number) },
+    { "volumebinding.weight", ARG_INT, offsetof(struct arguments, ignored_number) },
+    { "volumebinding.shape", ARG_ANY, offsetof(struct arguments, ignored_value) },
+    { "dynamicresources.filterTimeoutSeconds", ARG_INT,
+      offsetof(struct arguments, ignored_number) },
 };
 
 static int configure(const struct berth_value *arguments, struct arena *arena, void **out,
@@ -35,7 +42,7 @@ static int configure(const struct berth_value *arguments, struct arena *arena, v
 {
     struct arguments *a = ARENA_NEW0(arena, struct arguments);
 
-    *a = (struct arguments){ true, true, true, true, true, false };
+    *a = (struct arguments){ true, true, true, true, true, false, 0, NULL };
     *out = a;
     return arguments_read(arguments, known, COUNT_OF(known), NULL, a, err);
 }
@@ -242,7 +249,25 @@ static bool is_local(struct session *s, struct plugin_use *use, const struct kin
 {
     const struct arguments *a = use->config;
 
-    return !a->pod_affinity || !has_company(s, kind);
+    return (!a->pod_affinity || !has_company(s, kind)) && !(a->claims && kind->spec->claims.n);
+}
+
+/* Whether a claim that the kind names is met on another node: its devices are there. */
+static bool claims_are_elsewhere(struct session *s, const struct plugin_use *use,
+                                 const struct kind *kind, const struct node *node)
+{
+    NODE_EACH (other, s->model) {
+        VEC_EACH (task, &other->tasks) {
+            const struct kind *there = (*task)->group->kind;
+            if (other == node || !there->spec->claims.n || is_leaving(s, use, *task) ||
+                strcmp(there->namespace_, kind->namespace_) != 0)
+                continue;
+            for (size_t i = 0; i < kind->spec->claims.n; i++)
+                if (words_have(&there->spec->claims, kind->spec->claims.at[i]))
+                    return true;
+        }
+    }
+    return false;
 }
 
 /* Whether the node has the devices that its tasks' claims and these stand for. */
@@ -288,7 +313,8 @@ static enum wait_code predicate(struct session *s, struct plugin_use *use, const
         return WAIT_AFFINITY;
     if (a->node_ports && kind->spec->n_host_ports && port_is_taken(s, use, kind->spec, node))
         return WAIT_PORT_TAKEN;
-    if (a->claims && kind->spec->claims.n && !claims_hold(s, use, kind, node))
+    if (a->claims && kind->spec->claims.n &&
+        (!claims_hold(s, use, kind, node) || claims_are_elsewhere(s, use, kind, node)))
         return WAIT_CLAIM_ABSENT;
     return WAIT_NONE;
 }

@@ -8,8 +8,11 @@
 #include "engine/plugins.h"
 #include "engine/res.h"
 
-/* Divided in 2^-20 of a unit and rounded at the end, so that rounds of division lose nothing. */
-enum { FINE = 20 };
+/*
+ * Divided in 2^-20 of a unit, so that rounds of division lose nothing. At the end the rest of a
+ * unit is dropped, but for what division may have lost: a task that just fits must.
+ */
+enum { FINE = 20, LOST = 1 << 10 };
 
 struct portion {
     const struct queue *queue;
@@ -118,7 +121,7 @@ static void fill(struct session *s, struct proportion *p)
     }
     for (size_t i = 0; i < p->n; i++)
         for (size_t d = 0; p->at[i].queue && d < n; d++)
-            p->at[i].deserved[d] = (p->at[i].deserved[d] + ((wide)1 << (FINE - 1))) >> FINE;
+            p->at[i].deserved[d] = (p->at[i].deserved[d] + LOST) >> FINE;
 }
 
 static void portion_init(struct session *s, struct portion *q, const struct queue *queue)

@@ -154,8 +154,10 @@ static double strategic(const struct session *s, const struct arguments *a, cons
         if (!strategy || d == DIM_PODS)
             continue;
         weights += strategy->weight;
-        if (offers <= 0 || used > offers)
+        if (offers <= 0 || strategy->weight == 0)
             continue;
+        if (used > offers)
+            return 0;
         sum +=
             strategy->weight * ((double)(strategy->most ? used : offers - used) / (double)offers);
     }

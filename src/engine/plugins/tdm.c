@@ -104,9 +104,10 @@ static bool is_open(struct session *s, const struct arguments *a, const char *na
     return false;
 }
 
+/* Any zone is the only word there is. */
 static bool accepts(const struct kind *kind)
 {
-    return kind->spec->revocable_zone && kind->spec->revocable_zone[0];
+    return text_eq(kind->spec->revocable_zone, "*");
 }
 
 static enum wait_code predicate(struct session *s, struct plugin_use *use, const struct kind *kind,

@@ -1,0 +1,36 @@
+/* Pace: who is held up, and how long. */
+#include "base/test.h"
+#include "ledger/pace.h"
+
+static const struct {
+    const char *name;
+    int n_before;     /* batches */
+    int64_t every_us; /* from one to the next */
+    size_t n_ops;     /* in each */
+    int64_t since_us; /* the last began */
+    int64_t waits_us;
+} rows[] = {
+    { "the first", 0, 0, 0, 0, 0 },
+    { "one after the other, fast", 100, 500, 1, 500, 0 },
+    { "many, but slow", 100, 10000, 20, 500, 0 },
+    { "many and fast", 100, 1000, 3, 500, PACE_US - 500 },
+    { "many and fast, but it has just begun", PACE_BATCHES - 1, 1000, 2, 500, 0 },
+    { "many and fast, and it is time", 100, 1000, 3, PACE_US, 0 },
+    { "many and fast, and then nothing", 100, 1000, 3, PACE_BUSY_US, 0 },
+    { "at the pace it stays paced", 100, PACE_US, 3, 0, PACE_US },
+    { "full batches", 100, 6000, 500, 0, 0 },
+};
+
+TEST(only_where_many_ask_at_once_more_is_gathered)
+{
+    ROW_EACH (c, rows) {
+        struct pace pace = { 0 };
+        int64_t now = 1000000000, next;
+
+        for (int i = 0; i < c->n_before; i++)
+            pace_note(&pace, c->n_ops, now += c->every_us);
+        now += c->since_us;
+        next = pace_next_us(&pace, now);
+        CHECK_EQ(next > now ? next - now : 0, c->waits_us);
+    }
+}
