@@ -39,6 +39,12 @@ void rounds_add_lines(struct rounds *rounds, bool (*may)(struct session *s, stru
  * false: it found none, and so would none behind it.
  */
 bool rounds_go_on(struct rounds *rounds, struct job *job);
+/**
+ * Asks all behind the first of a line, who are taken to find no place either; for cycles in which
+ * nothing that is known is believed. Whether one found a place.
+ */
+bool rounds_ask_behind(struct rounds *rounds, struct job *first,
+                       bool (*ask)(struct session *s, struct job *job));
 /** A queue's lines whose first found no place in this round have another try: something changed. */
 void rounds_stir(struct rounds *rounds, const struct queue *queue);
 

@@ -276,7 +276,7 @@ static void tell_close(struct session *s)
 static void finish(struct session *s, struct berth_decisions *out)
 {
     s->action = "close";
-    lines_part(s);
+    lines_part_placed(s);
     lines_sort(s);
     say_admitted(s);
     say_cursor(s);

@@ -201,6 +201,7 @@ static void watch_line(struct session *s, struct line *line)
 {
     line->seated = s->number;
     line->head = line->first;
+    line->stuck = NULL;
     line->is_used = is_usable(s, line);
     for (struct job *job = line->first; job && !line->is_used; job = job->line_next)
         VEC_PUSH(&s->watched, job);
@@ -227,21 +228,32 @@ static bool is_used(const struct session *s, const struct job *job)
     return job->line && job->line->seated == s->number && job->line->is_used;
 }
 
-bool lines_cover(const struct session *s, const struct job *job)
+static bool is_parted(const struct session *s, const struct job *job)
 {
-    return is_used(s, job) && job->n[BERTH_TASK_PENDING] == job->n_tasks;
+    return job->seated == s->number && ((const struct seat *)job->seat)->is_parted;
 }
 
-void lines_part(struct session *s)
+bool lines_cover(const struct session *s, const struct job *job)
+{
+    return is_used(s, job) && job->n[BERTH_TASK_PENDING] == job->n_tasks && !is_parted(s, job);
+}
+
+void lines_part(struct session *s, struct job *job)
+{
+    if (!is_used(s, job) || is_parted(s, job))
+        return;
+    seat_of(s, job)->is_parted = true;
+    VEC_PUSH(&s->watched, job);
+}
+
+void lines_part_placed(struct session *s)
 {
     if (s->parted > s->log.n)
         s->parted = s->log.n;
     for (; s->parted < s->log.n; s->parted++) {
         struct job *job = s->log.at[s->parted].task->group->job;
-        if (!is_used(s, job) || lines_cover(s, job) || seat_of(s, job)->is_parted)
-            continue;
-        seat_of(s, job)->is_parted = true;
-        VEC_PUSH(&s->watched, job);
+        if (job->n[BERTH_TASK_PENDING] < job->n_tasks)
+            lines_part(s, job);
     }
 }
 

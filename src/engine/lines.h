@@ -21,13 +21,14 @@ struct line {
     struct kind *kind; /* of all of them */
     struct job *first, *last;
     size_t n;
-    size_t n_bent;    /* neighbours of which the later one was created first */
-    uint32_t at;      /* its place in model->lines */
-    struct job *head; /* a session's own: from here on nobody was placed; with `seated` */
-    bool is_used;     /* likewise: it is looked at as a line */
-    bool is_stuck;    /* likewise, of the action that runs: its first found no place */
-    size_t said;      /* likewise: the place of the first one's verdict */
-    uint64_t seated;  /* by which session */
+    size_t n_bent;     /* neighbours of which the later one was created first */
+    uint32_t at;       /* its place in model->lines */
+    struct job *head;  /* a session's own: from here on nobody was placed; with `seated` */
+    bool is_used;      /* likewise: it is looked at as a line */
+    bool is_stuck;     /* likewise, of the action that runs: its first found no place */
+    size_t said;       /* likewise: the place of the first one's verdict */
+    struct job *stuck; /* likewise: the last of its first that found none, in any action */
+    uint64_t seated;   /* by which session */
 };
 
 /** Puts a job where it belongs: into a line, among the odd, or nowhere. */
@@ -38,8 +39,10 @@ void lines_fini(struct model *model);
 
 /** Finds out which lines the session can use, and lists in s->watched whom to look at beside them. */
 void lines_open(struct session *s);
-/** Adds to s->watched those of lines that have got a place since the last call. */
-void lines_part(struct session *s);
+/** Takes a job out of its line for the rest of the session: it is watched alone. */
+void lines_part(struct session *s, struct job *job);
+/** Likewise all of lines that have got a place since the last call. */
+void lines_part_placed(struct session *s);
 /** Puts s->watched into the order of ranks. */
 void lines_sort(struct session *s);
 /** Whether a job stands in a line that is used, and has no place: who is first says all of it. */

@@ -3,7 +3,9 @@
 
 #include <string.h>
 
-int64_t protect_ends_at(const struct session *s, const struct task *task)
+#include "engine/lines.h"
+
+int64_t protect_ends_at(struct session *s, const struct task *task)
 {
     int64_t limit_ms = task->group->job->kept->limit_ms, now = s->in.now_ms, at = BERTH_NEVER;
     int64_t from = task->is_told && task->started_at_ms ? task->started_at_ms : now;
@@ -16,6 +18,8 @@ int64_t protect_ends_at(const struct session *s, const struct task *task)
         at = task->limit_at_ms;
     else if (limit_ms > 0 && limit_ms < BERTH_NEVER - from)
         at = from + limit_ms;
+    session_wake_at(s, at - 1);     /* what is overdue already would end as late as this */
+    session_wake_at(s, at);         /* if it runs on, what was foreseen is not so */
     return at > now ? at : now + 1; /* overdue: any moment now */
 }
 
@@ -72,6 +76,7 @@ void protect_head(struct session *s, struct job *job)
         p->heads = ARENA_NEW0_N(&s->arena, struct head, s->model->queues.n + 1);
     }
     seat->has_head = true;
+    lines_part(s, job); /* what is kept for it keeps others away, not itself */
     p->heads[p->n++] = head;
     p->refused = NULL;
 }
@@ -192,6 +197,15 @@ bool protect_best_of(struct session *s, const struct task *task, struct node *co
     return false;
 }
 
+/* What is kept for a head keeps others away, and not itself. */
+static bool is_head(const struct protect *p, const struct job *job)
+{
+    for (size_t i = 0; i < p->n; i++)
+        if (p->heads[i].job == job)
+            return true;
+    return false;
+}
+
 bool protect_best(struct session *s, const struct task *task, struct choice *out)
 {
     struct protect *p = s->protect;
@@ -201,7 +215,8 @@ bool protect_best(struct session *s, const struct task *task, struct choice *out
 
     if (!is_bound(s, task->group->job, &end_ms))
         return fit_best(s, task, out);
-    if (p->refused == kind && p->refused_end_ms <= end_ms && p->refused_read == touches(s)) {
+    if (p->refused == kind && p->refused_end_ms <= end_ms && p->refused_read == touches(s) &&
+        !is_head(p, task->group->job)) {
         note_refusal(s, task->group->job); /* one as long, and no shorter, found nothing either */
         return false;
     }

@@ -38,7 +38,7 @@ struct protect {
 };
 
 /** When a task that holds room ends by its limit, at the latest; BERTH_NEVER without one. */
-int64_t protect_ends_at(const struct session *s, const struct task *task);
+int64_t protect_ends_at(struct session *s, const struct task *task);
 /** Makes a job that found no room a head, if it may be one. */
 void protect_head(struct session *s, struct job *job);
 /** Works out when and where a job can start; false if it cannot be foreseen. */

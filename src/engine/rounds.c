@@ -89,13 +89,21 @@ bool sees_lines(const struct session *s)
 
 void rounds_add_lines(struct rounds *rounds, bool (*may)(struct session *s, struct job *job))
 {
-    LINE_EACH(line, rounds->s)
-    {
+    LINE_EACH (line, rounds->s) {
         struct job *head = lines_head(rounds->s, line);
         line->is_stuck = false;
         if (head && may(rounds->s, head))
             rounds_add_job(rounds, head);
     }
+}
+
+/* Who comes to stand first was in vain before: what was said of the one before it holds. */
+static void inherit(struct seat *seat, const struct seat *from)
+{
+    seat->why = from->why;
+    seat->stuck = from->stuck;
+    seat->placed = from->placed;
+    seat->was_tried = from->was_tried;
 }
 
 bool rounds_go_on(struct rounds *rounds, struct job *job)
@@ -108,18 +116,39 @@ bool rounds_go_on(struct rounds *rounds, struct job *job)
         return true; /* it stands for itself */
     if (lines_cover(s, job)) {
         line->is_stuck = true;
+        line->stuck = job;
         return false;
     }
     next = lines_head(s, line);
-    if (next)
-        rounds_return_job(rounds, next);
+    if (!next)
+        return true;
+    if (line->stuck)
+        inherit(seat_of(s, next), seat_of(s, line->stuck));
+    rounds_return_job(rounds, next);
     return true;
+}
+
+bool rounds_ask_behind(struct rounds *rounds, struct job *first,
+                       bool (*ask)(struct session *s, struct job *job))
+{
+    struct session *s = rounds->s;
+    int64_t wake_at_ms = s->wake_at_ms;
+    bool found = false;
+
+    LINE_BEHIND (job, s, first) {
+        struct seat *seat = seat_of(s, job), before = *seat;
+        found = ask(s, job) || found;
+        if (lines_cover(s, job))
+            *seat = before;
+    }
+    if (!found)
+        s->wake_at_ms = wake_at_ms;
+    return found;
 }
 
 void rounds_stir(struct rounds *rounds, const struct queue *queue)
 {
-    LINE_EACH(line, rounds->s)
-    {
+    LINE_EACH (line, rounds->s) {
         if (line->is_stuck && line->head->queue == queue) {
             line->is_stuck = false;
             rounds_return_job(rounds, line->head);

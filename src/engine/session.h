@@ -50,7 +50,7 @@ struct seat {
     bool is_pending;       /* not admitted */
     bool was_admitted;     /* by this session, which has not said so yet */
     bool was_bound;        /* by this session */
-    bool is_parted;        /* of a line, and has a place: it is watched alone */
+    bool is_parted;        /* of a line, and on its own now: it is watched alone */
     bool is_refused;       /* a plugin refused a placement; it is tried no more */
     bool forgets;          /* which nodes refused a role: see actions/roles.h */
     struct closed *closed; /* of preempt: see actions/roles.h; NULL until it is used */

@@ -224,19 +224,25 @@ static bool is_ready_to_go(struct session *s, struct job *job)
     return seat_of(s, job)->list.n > 0;
 }
 
-/* Where nothing that is known is believed, those behind the first of a line are asked too. */
-static void try_the_rest(struct session *s, struct rounds *rounds)
+static bool finds_place(struct session *s, struct job *job)
 {
-    LINE_EACH(line, s)
-    {
-        if (!line->is_stuck)
-            continue;
-        LINE_BEHIND(job, s, line->head)
-        {
-            list_tasks(s, job);
-            visit(s, rounds, job);
-        }
-    }
+    struct statement stmt = statement_open(s);
+    bool done = false;
+
+    list_tasks(s, job);
+    if (!has_failed(s, job))
+        stmt = allocate_tasks(s, job, &done);
+    if (done && protect_admits(s, job) && stmt.mark < s->log.n)
+        return statement_commit(&stmt, job);
+    statement_discard(&stmt);
+    return false;
+}
+
+static void ask_behind(struct session *s, struct rounds *rounds)
+{
+    LINE_EACH (line, s)
+        if (line->is_stuck)
+            rounds_ask_behind(rounds, line->head, finds_place);
 }
 
 static const struct argument known[] = { { "predicateErrorCacheEnable", ARG_BOOL, 0 } };
@@ -253,7 +259,7 @@ static void run(struct session *s, const struct berth_value *arguments)
     if (arguments_read(arguments, known, COUNT_OF(known), NULL, &read, &err) < 0)
         return; /* was checked when the configuration came */
     reservations_hold(s);
-    lines_part(s);
+    lines_part_placed(s);
     rounds_init(&rounds, s);
     VEC_EACH (job, &s->watched)
         if (is_ready_to_go(s, *job))
@@ -275,7 +281,7 @@ static void run(struct session *s, const struct berth_value *arguments)
         rounds_return_queue(&rounds, queue);
     }
     if (s->in.is_cold && !s->limited)
-        try_the_rest(s, &rounds);
+        ask_behind(s, &rounds);
     rounds_fini(&rounds);
 }
 

@@ -58,7 +58,7 @@ static void run(struct session *s, const struct berth_value *arguments)
 
     (void)arguments;
     rounds_init(&rounds, s);
-    lines_part(s);
+    lines_part_placed(s);
     VEC_EACH (each, &s->watched)
         if (job_n_best_effort(*each) + (*each)->n[BERTH_TASK_PIPELINED] &&
             job_is_admitted(s, *each))

@@ -329,6 +329,11 @@ static void within_job(struct session *s, struct job *job, const struct argument
     }
 }
 
+static bool takes_room(struct session *s, struct job *job)
+{
+    return take_room(s, job, false);
+}
+
 static bool may_take(struct session *s, struct job *job)
 {
     return job->n[BERTH_TASK_PENDING] && job_is_admitted(s, job) && take_is_wanted(s, job) &&
@@ -345,7 +350,7 @@ static void run(struct session *s, const struct berth_value *arguments)
 
     if (arguments_read(arguments, known, COUNT_OF(known), NULL, &args, &err) < 0)
         return; /* was checked when the configuration came */
-    lines_part(s);
+    lines_part_placed(s);
     rounds_init(&rounds, s);
     VEC_EACH (job, &s->watched) {
         if (!may_take(s, *job))
@@ -359,8 +364,7 @@ static void run(struct session *s, const struct berth_value *arguments)
         while ((job = rounds_job(&rounds, queue))) {
             bool took = between_jobs(s, job, &args);
             if (!rounds_go_on(&rounds, job) && s->in.is_cold)
-                LINE_BEHIND(other, s, job)
-            between_jobs(s, other, &args);
+                rounds_ask_behind(&rounds, job, takes_room);
             if (took)
                 rounds_stir(&rounds, queue);
         }

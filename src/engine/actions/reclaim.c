@@ -123,7 +123,7 @@ static void run(struct session *s, const struct berth_value *arguments)
     struct job *job;
 
     (void)arguments;
-    lines_part(s);
+    lines_part_placed(s);
     rounds_init(&rounds, s);
     VEC_EACH (each, &s->watched) {
         if (!may_look(s, *each))
@@ -139,8 +139,7 @@ static void run(struct session *s, const struct berth_value *arguments)
         while ((job = rounds_job(&rounds, queue))) {
             bool took = visit(s, job);
             if (!rounds_go_on(&rounds, job) && s->in.is_cold)
-                LINE_BEHIND(other, s, job)
-            visit(s, other);
+                rounds_ask_behind(&rounds, job, visit);
             if (took)
                 rounds_stir(&rounds, queue);
             if (!s->setup->is_reference && queue_is_overused(s, queue))

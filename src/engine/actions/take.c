@@ -319,11 +319,16 @@ static void take_held(struct session *s, struct task *task, bool reclaim)
     take_cheapest(s, task, reclaim);
 }
 
+/* How many tasks it may evict for. */
+static uint32_t takes_for(const struct session *s, const struct job *job)
+{
+    return s->policy->preempt_for == PREEMPT_FOR_MINIMUM ? job->min_available
+                                                         : (uint32_t)job->n_tasks;
+}
+
 bool take_is_short(const struct session *s, const struct job *job)
 {
-    uint32_t n = job_n_ready(job) + job->n[BERTH_TASK_PIPELINED];
-
-    return n < (s->policy->preempt_for == PREEMPT_FOR_MINIMUM ? job->min_available : job->n_tasks);
+    return job_n_ready(job) + job->n[BERTH_TASK_PIPELINED] < takes_for(s, job);
 }
 
 bool take_is_wanted(struct session *s, const struct job *job)
@@ -409,6 +414,11 @@ static void give_back(struct statement *stmt, bool capped)
     }
 }
 
+static bool has_nothing(const struct job *job)
+{
+    return !job_n_ready(job) && !job->n[BERTH_TASK_PIPELINED];
+}
+
 /*
  * Of many jobs alike that cannot get room one is tried: where it failed, one that is no more
  * urgent and needs no less fails too, as long as nothing changed.
@@ -417,25 +427,27 @@ static bool has_failed(const struct session *s, const struct job *job, bool recl
 {
     const struct take_failure *f = &job->groups[0].kind->take_failed[reclaim];
 
-    return job->n_groups == 1 && f->number == s->number && !s->in.is_cold &&
+    /* Where room is kept for a job, it also matters how long one runs. */
+    return job->n_groups == 1 && f->number == s->number && !s->in.is_cold && !s->protect &&
            f->read == s->model->touched_base + s->model->touched.n &&
-           job->priority <= f->priority && job->min_available >= f->needed && job_n_ready(job) == 0;
+           job->priority <= f->priority && takes_for(s, job) >= f->needed && has_nothing(job);
 }
 
-static void note_failed(const struct session *s, const struct job *job, bool reclaim)
+/* Of n tasks that could be placed; with fewer than it needs a failure says nothing of others. */
+static void note_failed(const struct session *s, const struct job *job, size_t n, bool reclaim)
 {
     struct take_failure *f = &job->groups[0].kind->take_failed[reclaim];
 
-    if (job->n_groups == 1 && job_n_ready(job) == 0)
+    if (job->n_groups == 1 && has_nothing(job) && n >= takes_for(s, job))
         *f = (struct take_failure){ s->number, s->model->touched_base + s->model->touched.n,
-                                    job->priority, job->min_available };
+                                    job->priority, takes_for(s, job) };
 }
 
 bool take_room(struct session *s, struct job *job, bool reclaim)
 {
     struct statement stmt = statement_open(s);
     struct victims tasks;
-    bool capped = false;
+    bool is_short, capped = false;
     struct why why;
 
     if (!take_is_short(s, job) || job->kept->topology.mode || job->kept->n_sub_groups)
@@ -451,9 +463,11 @@ bool take_room(struct session *s, struct job *job, bool reclaim)
     for (size_t i = 0; i < tasks.n && take_is_short(s, job); i++)
         if (tasks.at[i]->state == BERTH_TASK_PENDING)
             take_held(s, tasks.at[i], reclaim);
-    if (take_is_short(s, job) || !job_is_pipelined(s, job) || !statement_has_evictions(&stmt)) {
+    is_short = take_is_short(s, job) || !job_is_pipelined(s, job);
+    if (is_short || !statement_has_evictions(&stmt)) {
         statement_discard(&stmt);
-        note_failed(s, job, reclaim);
+        if (is_short) /* one that needs nobody's room says nothing of those that need more */
+            note_failed(s, job, tasks.n, reclaim);
         return false;
     }
     if (s->policy->victim_set == VICTIM_SET_MINIMAL)

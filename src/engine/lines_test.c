@@ -1,0 +1,388 @@
+/*
+ * Crowds of jobs that are alike: of each line the first alone is looked at, and that changes no
+ * answer. Over random histories a cycle decides, to the byte, as one that asks everybody and as an
+ * engine rebuilt from its export; and nothing comes of time alone before `wakeAt`.
+ */
+#include "engine/engine.h"
+#include "engine/lines.h"
+#include "engine/shape.h"
+#include "engine/testing.h"
+
+enum { NODES = 5, JOBS = 120, QUEUES = 3, SHAPES = 5, STEPS = 90 };
+
+/* Which victims cost least may change as they work, if some work more in a second: then time alone
+ * changes who is found first, and nobody is woken for that. */
+static bool all_work_alike;
+
+static size_t n_binds, n_evictions, n_longest, n_quiet;
+
+static uint64_t draw(uint64_t *random, uint64_t n)
+{
+    return test_random(random) % n;
+}
+
+static const char *name(struct world *w, const char *prefix, uint64_t i)
+{
+    return arena_format(&w->arena, "%s%" PRIu64, prefix, i);
+}
+
+static void tell_node(struct world *w, uint64_t *random, uint64_t i)
+{
+    world_tell(
+        w, BERTH_NODE,
+        &(struct berth_node){ .id = name(w, "n", i),
+                              .seq = i,
+                              .state = draw(random, 8) ? NODE_READY : NODE_UNREACHABLE,
+                              .cordoned = draw(random, 10) == 0,
+                              .offers = world_amounts(w, 3 + (int64_t)draw(random, 6),
+                                                      (int64_t)(4 + draw(random, 8)) << 30) });
+}
+
+static void tell_queue(struct world *w, uint64_t *random, uint64_t i)
+{
+    struct berth_queue queue = { .name = name(w, "q", i), .seq = i, .weight = 1 + (int)i };
+
+    if (draw(random, 3) == 0)
+        queue.capability = world_amounts(w, 4 + (int64_t)draw(random, 10), (int64_t)64 << 30);
+    if (draw(random, 6) == 0)
+        queue.state = QUEUE_CLOSED;
+    if (draw(random, 4) == 0)
+        queue.min_runtime_ms = 20000;
+    world_tell(w, BERTH_QUEUE, &queue);
+}
+
+static void fill_group(struct world *w, uint64_t *random, struct berth_task_group *group)
+{
+    static const uint16_t port = 80;
+    static const uint32_t replicas[SHAPES] = { 1, 1, 3, 4, 1 };
+    static const int64_t cpus[SHAPES] = { 1, 2, 1, 2, 9 };
+    uint64_t shape = draw(random, SHAPES);
+
+    group->replicas = replicas[shape];
+    group->asks = world_amounts(w, all_work_alike ? 1 : cpus[shape], (int64_t)1 << 30);
+    if (draw(random, 25) == 0) {
+        group->host_ports = &port;
+        group->n_host_ports = 1;
+    }
+}
+
+/* Now and then time, somebody's wish or an odd date sets a job apart from its likes. */
+static void make_odd(struct world *w, uint64_t *random, struct berth_job *job)
+{
+    switch (draw(random, 24)) {
+    case 0:
+        job->not_before_ms = w->in.now_ms + (int64_t)draw(random, 60000);
+        break;
+    case 1:
+        job->withheld = WAIT_HELD;
+        break;
+    case 2:
+        job->created_at_ms -= (int64_t)draw(random, 40000);
+        break;
+    case 3:
+        job->created_at_ms = 0;
+        break;
+    case 4:
+        job->deadline_at_ms = w->in.now_ms + (int64_t)draw(random, 60000);
+        break;
+    case 5:
+        job->stopping = true;
+        break;
+    default:
+        break;
+    }
+}
+
+static void tell_job(struct world *w, uint64_t *random, uint64_t i)
+{
+    struct berth_task_group group = { .name = "task", .role = "task" };
+    struct berth_job job = { .id = name(w, "j", i),
+                             .seq = ++w->seq,
+                             .queue = name(w, "q", draw(random, QUEUES)),
+                             .priority = (int)draw(random, 2),
+                             .phase = draw(random, 6) ? BERTH_PHASE_INQUEUE : BERTH_PHASE_PENDING,
+                             .created_at_ms = w->in.now_ms,
+                             .preemptable = BERTH_YES,
+                             .groups = &group,
+                             .n_groups = 1 };
+
+    fill_group(w, random, &group);
+    job.min_available = draw(random, 2) ? group.replicas : 1;
+    if (draw(random, 5) == 0)
+        job.limit_ms = 30000;
+    make_odd(w, random, &job);
+    if (draw(random, 10) == 0)
+        world_end(w, BERTH_JOB, &job);
+    else
+        world_tell(w, BERTH_JOB, &job);
+}
+
+/* Tasks that run end, and those that were evicted wait again. */
+static void end_tasks(struct world *w, uint64_t *random)
+{
+    JOB_EACH (job, engine_model(w->engine)) {
+        for (size_t i = 0; i < job->n_tasks; i++) {
+            struct berth_task told;
+            if (!task_told(&job->tasks[i], &told) || told.state == BERTH_TASK_PENDING ||
+                draw(random, 3))
+                continue;
+            if (told.state == BERTH_TASK_RELEASING) {
+                told.evictions++;
+                told.state = BERTH_TASK_PENDING;
+                told.not_before_ms = draw(random, 3) ? 0 : w->in.now_ms + 5000;
+            } else {
+                told.state = BERTH_TASK_SUCCEEDED;
+            }
+            told.node = NULL;
+            world_tell(w, BERTH_TASK, &told);
+        }
+    }
+}
+
+static void configure(struct world *w, uint64_t *random)
+{
+    static const char *const steps[] = { "enqueue", "allocate", "preempt", "reclaim", "backfill" };
+    static const char *const after[] = { "never", "0s", "25s" };
+    static const char *const unit[] = { "spare-or-whole", "task" };
+    struct berth_value aging[] = {
+        { .key = "step", .kind = BERTH_VALUE_TEXT, .text = "10s" },
+        { .key = "max", .kind = BERTH_VALUE_INT, .number = 3 },
+    };
+    struct berth_value policy[] = {
+        { .key = "aging", .kind = BERTH_VALUE_OBJECT, .members = aging, .n_members = 2 },
+        { .key = "protectAfter", .kind = BERTH_VALUE_TEXT, .text = after[draw(random, 3)] },
+        { .key = "minRuntime", .kind = BERTH_VALUE_TEXT, .text = draw(random, 2) ? "0s" : "15s" },
+        { .key = "victimUnit", .kind = BERTH_VALUE_TEXT, .text = unit[draw(random, 2)] },
+        { .key = "preemptFor",
+          .kind = BERTH_VALUE_TEXT,
+          .text = draw(random, 2) ? "minimum" : "all" },
+    };
+
+    world_tell(
+        w, BERTH_CONFIG,
+        &(struct berth_config){ .has_actions = true,
+                                .actions = { steps, COUNT_OF(steps) },
+                                .policy = &(struct berth_value){ .kind = BERTH_VALUE_OBJECT,
+                                                                 .members = policy,
+                                                                 .n_members = COUNT_OF(policy) } });
+}
+
+static void note(const struct world *w)
+{
+    n_binds += w->out.counts.tasks_placed;
+    n_evictions += w->out.counts.tasks_evicted;
+    VEC_EACH (line, &engine_model(w->engine)->lines)
+        n_longest = (*line)->n > n_longest ? (*line)->n : n_longest;
+}
+
+/* Who waits for what; without the numbers, which may move with time. */
+static const char *standing(struct world *w, bool numbers)
+{
+    CLEANUP(str_fini) struct str text = { 0 };
+
+    for (size_t i = 0; i < w->out.n_verdicts; i++) {
+        const struct berth_verdict *v = &w->out.verdicts[i];
+        str_addf(&text, "%s/%s %u %s %s ", v->job, v->group ? v->group : "", v->n_tasks,
+                 wait_codes[v->reason->code].word, v->reason->blocker ? v->reason->blocker : "");
+        if (numbers)
+            shape_write(&shape_reason, v->reason, 0, &text);
+        str_add_char(&text, '\n');
+    }
+    return arena_text(&w->arena, str_text(&text));
+}
+
+/* The first line in which two texts differ, if they do. */
+static void check_same(struct world *w, const char *a, const char *b)
+{
+    size_t from = 0;
+
+    for (size_t i = 0; a[i] && a[i] == b[i]; i++)
+        from = a[i] == '\n' ? i + 1 : from;
+    CHECK_TEXT(arena_format(&w->arena, "%.*s", (int)strcspn(a + from, "\n"), a + from),
+               arena_format(&w->arena, "%.*s", (int)strcspn(b + from, "\n"), b + from));
+}
+
+/* The cycle of an engine that was told the same, and lived through none of it. */
+static void hold_rebuilt(struct world *w)
+{
+    struct world again;
+
+    world_init(&again);
+    CHECK_EQ(berth_engine_export(w->engine, world_feed, again.engine), 0);
+    again.in = w->in;
+    world_cycle(&again);
+    CHECK_TEXT(w->out.digest, again.out.digest);
+    world_fini(&again);
+}
+
+static void cycle(struct world *w)
+{
+    char cold[sizeof(w->out.digest)];
+
+    const char *groups, *said;
+
+    w->in.revision++;
+    w->in.is_cold = true;
+    world_cycle(w);
+    memcpy(cold, w->out.digest, sizeof(cold));
+    groups = world_groups(w);
+    said = standing(w, true);
+    w->in.is_cold = false;
+    world_cycle(w);
+    CHECK_TEXT(world_groups(w), groups);
+    check_same(w, standing(w, true), said);
+    CHECK_TEXT(w->out.digest, cold);
+    hold_rebuilt(w);
+}
+
+static void stir(struct world *w, uint64_t *random)
+{
+    switch (draw(random, 10)) {
+    case 0:
+        tell_node(w, random, draw(random, NODES));
+        break;
+    case 1:
+        tell_queue(w, random, draw(random, QUEUES));
+        break;
+    case 2:
+    case 3:
+        end_tasks(w, random);
+        break;
+    default:
+        for (int i = 0; i < 5; i++)
+            tell_job(w, random, draw(random, JOBS));
+        break;
+    }
+}
+
+static void begin(struct world *w, uint64_t *random)
+{
+    world_init(w);
+    configure(w, random);
+    for (uint64_t i = 0; i < QUEUES; i++)
+        tell_queue(w, random, i);
+    for (uint64_t i = 0; i < NODES; i++)
+        tell_node(w, random, i);
+    for (uint64_t i = 0; i < JOBS / 2; i++)
+        tell_job(w, random, i);
+}
+
+TEST(lines_of_jobs_change_no_answer)
+{
+    uint64_t random = test_seed();
+
+    for (int round = 0; round < 24; round++) {
+        struct world w;
+        begin(&w, &random);
+        for (int i = 0; i < STEPS; i++) {
+            stir(&w, &random);
+            if (draw(&random, 2))
+                continue;
+            cycle(&w);
+            note(&w);
+            world_accept(&w, BERTH_TASK_RUNNING);
+            w.in.now_ms += (int64_t)draw(&random, 12000);
+        }
+        world_fini(&w);
+    }
+    /* The histories are worth something. */
+    CHECK(n_binds > 500);
+    CHECK(n_evictions > 50);
+    CHECK(n_longest > 4);
+}
+
+/* At rest, nothing comes of time before the engine asks to be woken. */
+static void hold_wake(struct world *w, uint64_t *random)
+{
+    const char *before = standing(w, false), *groups = world_groups(w);
+    int64_t now = w->in.now_ms, wake = w->out.wake_at_ms;
+    int64_t end = wake < now + 100000 ? wake : now + 100000;
+
+    for (int i = 0; i < 12 && end > now + 1; i++) {
+        w->in.now_ms = i ? now + 1 + (int64_t)draw(random, (uint64_t)(end - now - 1)) : end - 1;
+        world_cycle(w);
+        CHECK_TEXT(world_groups(w), groups);
+        check_same(w, standing(w, false), before);
+    }
+    w->in.now_ms = now;
+    n_quiet++;
+}
+
+TEST(nothing_comes_of_time_before_wake_at)
+{
+    uint64_t random = test_seed();
+
+    all_work_alike = true;
+    for (int round = 0; round < 24; round++) {
+        struct world w;
+        begin(&w, &random);
+        for (int i = 0; i < STEPS; i++) {
+            if (draw(&random, 3))
+                stir(&w, &random);
+            w.in.revision++;
+            world_cycle(&w);
+            if (!w.out.n_groups)
+                hold_wake(&w, &random);
+            else
+                world_accept(&w, BERTH_TASK_RUNNING);
+            w.in.now_ms += (int64_t)draw(&random, 4000);
+        }
+        world_fini(&w);
+    }
+    CHECK(n_quiet > 20);
+}
+
+/* A job of one task that fills a node of two cores. */
+static void tell_filler(struct world *w, const char *id, int64_t created_at_ms)
+{
+    struct berth_task_group group = { .name = "task",
+                                      .replicas = 1,
+                                      .asks = world_amounts(w, 2, (int64_t)1 << 30) };
+
+    world_tell(w, BERTH_JOB,
+               &(struct berth_job){ .id = id,
+                                    .seq = ++w->seq,
+                                    .queue = "default",
+                                    .phase = BERTH_PHASE_INQUEUE,
+                                    .created_at_ms = created_at_ms,
+                                    .groups = &group,
+                                    .n_groups = 1 });
+}
+
+TEST(who_was_created_first_goes_first_even_where_it_came_last)
+{
+    struct world w;
+
+    world_init(&w);
+    world_queue(&w, "default");
+    world_node(&w, "n1", 2);
+    w.in.now_ms = 1800000; /* ten minutes are a point of rank */
+    tell_filler(&w, "late", 1790000);
+    tell_filler(&w, "early", 1000);
+    world_cycle(&w);
+    CHECK_TEXT(world_groups(&w), "bind early/task.0>n1");
+    CHECK_TEXT(world_waits(&w, "late"), "INSUFFICIENT_CPU");
+    world_fini(&w);
+}
+
+TEST(the_first_of_a_line_speaks_for_those_behind_it)
+{
+    struct world w;
+
+    world_init(&w);
+    world_queue(&w, "default");
+    world_node(&w, "n1", 4);
+    for (int i = 0; i < 6; i++)
+        tell_filler(&w, arena_format(&w.arena, "j%d", i), 1000);
+    CHECK_EQ(engine_model(w.engine)->lines.n, 1);
+    world_cycle(&w);
+    CHECK_TEXT(world_groups(&w), "bind j0/task.0>n1; bind j1/task.0>n1");
+    CHECK_EQ(w.out.n_verdicts, 4);
+    for (size_t i = 0; i < w.out.n_verdicts; i++) {
+        CHECK_EQ(w.out.verdicts[i].reason->code, WAIT_INSUFFICIENT_CPU);
+        CHECK(w.out.verdicts[i].reason == w.out.verdicts[0].reason);
+    }
+    world_accept(&w, BERTH_TASK_RUNNING);
+    CHECK_EQ(engine_model(w.engine)->lines.at[0]->n, 4);
+    world_fini(&w);
+}
