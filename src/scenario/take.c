@@ -125,7 +125,9 @@ bool take_amounts(struct reader *r, const struct json_at *up, const char *key,
     {
         struct json_at at = json_at_member(&object, name);
         int64_t amount;
-        if (json_quantity(&at, quantity_unit_of(name), &amount))
+        if (!name[0])
+            json_refuse(&at, PROBLEM_INVALID_FIELD, "a resource has a name");
+        else if (json_quantity(&at, quantity_unit_of(name), &amount))
             amounts[n++] = (struct berth_amount){ resource_name(r, name), amount };
     }
     qsort(amounts, n, sizeof(*amounts), cmp_amount);

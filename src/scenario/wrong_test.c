@@ -55,6 +55,12 @@ TEST(wrong_amount_below_zero)
           "refused 1:32 /queues/0/guarantee/memory: \"-1Gi\" is negative");
 }
 
+TEST(wrong_amount_of_nothing)
+{
+    comes("nodes: [{name: n, resources: {\"\": 1}}]\n",
+          "refused 1:31 /nodes/0/resources/: a resource has a name");
+}
+
 TEST(wrong_amount_that_is_huge)
 {
     comes("nodes: [{name: n, resources: {memory: 2Ei}}]\n",
