@@ -244,7 +244,8 @@ static void report_ended(struct trial *t, const struct op_report *op)
 static enum cause said_by_agent(enum cause cause)
 {
     bool is_the_ledgers = cause == CAUSE_CANCELLED || cause == CAUSE_EVICTED ||
-                          cause == CAUSE_DRAINED || cause == CAUSE_DISOWNED;
+                          cause == CAUSE_DRAINED || cause == CAUSE_DISOWNED ||
+                          cause == CAUSE_REQUEUED;
 
     return is_the_ledgers ? CAUSE_SHUTDOWN : cause;
 }

@@ -437,7 +437,7 @@ TEST(the_first_instant_and_its_timings_stay)
 TEST(an_agent_evicts_nobody)
 {
     static const enum cause causes[] = { CAUSE_EVICTED, CAUSE_CANCELLED, CAUSE_DRAINED,
-                                         CAUSE_DISOWNED };
+                                         CAUSE_DISOWNED, CAUSE_REQUEUED };
 
     for (size_t i = 0; i < COUNT_OF(causes); i++) {
         struct story s = { .number = 1 };

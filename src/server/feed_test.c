@@ -7,10 +7,14 @@
 /* Rows own their texts, so these are not constants. */
 static char n1[] = "n1", train[] = "train", brace[] = "{", prod[] = "prod", root[] = "";
 static char offers[] = "{\"cpu\":8000,\"memory\":1024}";
-static char labels[] = "{\"disk\":\"nvme\"}";
+static char labels[] = "{\"disk\":\"nvme\",\"berth/node-group\":\"g1\"}";
 static char taints[] = "[{\"key\":\"k\",\"value\":\"v\",\"effect\":\"PreferNoSchedule\"}]";
-static char share_text[] = "{\"weight\":3,\"cap\":{\"cpu\":\"12\"},\"deserved\":{},"
-                           "\"minRuntime\":90000}";
+static char share_text[] =
+    "{\"weight\":3,\"cap\":{\"cpu\":\"12\"},\"deserved\":{},\"minRuntime\":90000,"
+    "\"preemption\":\"never\",\"hierarchy\":\"root/eng\",\"hierarchyWeights\":\"100/50\","
+    "\"nodeGroupAffinity\":{\"required\":[\"g1\",\"g2\"],\"preferred\":[\"g2\"]},"
+    "\"nodeGroupAntiAffinity\":{\"required\":[\"g3\"]},\"nodeGroupLimits\":{\"g1\":{\"cpu\":3000}}"
+    "}";
 
 /* Canonical texts, made by the reader that the server uses. */
 static char *spec_of(const char *text)
@@ -414,6 +418,7 @@ TEST(feed_tells_of_nodes_and_queues)
     CHECK_EQ(told->offers.n, 2);
     CHECK_EQ(told->offers.at[0].value, 8000);
     CHECK_TEXT(told->labels.at[0].key, "disk");
+    CHECK_TEXT(told->node_group, "g1");
     CHECK_EQ(told->taints[0].effect, BERTH_PREFER_NO_SCHEDULE);
     node.state = NODE_GONE;
     feed_row(&f, ROW_NODE, &node);
@@ -427,6 +432,17 @@ TEST(feed_tells_of_nodes_and_queues)
     CHECK_EQ(share->capability.at[0].value, 12000);
     CHECK(share->has_deserved);
     CHECK_EQ(share->min_runtime_ms, 90000);
+    CHECK(share->never_preempts);
+    CHECK_TEXT(share->hierarchy, "root/eng");
+    CHECK_TEXT(share->hierarchy_weights, "100/50");
+    CHECK_EQ(share->group_required.n, 2);
+    CHECK_TEXT(share->group_required.at[1], "g2");
+    CHECK_EQ(share->group_preferred.n, 1);
+    CHECK_TEXT(share->group_anti_required.at[0], "g3");
+    CHECK_EQ(share->group_anti_preferred.n, 0);
+    CHECK_EQ(share->n_group_limits, 1);
+    CHECK_TEXT(share->group_limits[0].node_group, "g1");
+    CHECK_EQ(share->group_limits[0].limit.at[0].value, 3000);
     fixture_fini(&f);
 }
 
