@@ -481,7 +481,13 @@ static char *put_int(char *at, int64_t value)
     return put_bytes(at, first, (size_t)(digits + sizeof(digits) - first));
 }
 
-/* Room for six bytes a byte was made. */
+/* Most bytes of a value: six for each of a text, if all of them have to be escaped. */
+static size_t room_of(const struct column *column, size_t text_len)
+{
+    return (column->type == COLUMN_TEXT ? text_len * 6 : text_len) + 40;
+}
+
+/* Room was made, see room_of. */
 static char *put_string(char *at, const char *text, size_t n)
 {
     static const char hex[] = "0123456789abcdef";
@@ -530,10 +536,23 @@ static bool is_left_out(const struct column *column, const void *row)
     return row_int(row, column) == 0 && (!column->words || column->words[0][0] == '\0');
 }
 
+/* About as much as the whole takes, so that it is made at once, and no larger than it must be: thousands of
+ * them are kept. */
+static size_t guess_size(const struct kind *k, const void *row)
+{
+    size_t n = 300;
+
+    for (size_t i = 0; i < k->n_columns; i++)
+        if (k->columns[i].type == COLUMN_JSON)
+            n += strlen(row_text(row, &k->columns[i]));
+    return n;
+}
+
 void row_to_json(enum row_kind kind, const void *row, struct str *out)
 {
     const struct kind *k = &schema[kind];
 
+    str_room(out, guess_size(k, row));
     str_add_char(out, '{');
     for (size_t i = 0; i < k->n_columns; i++) {
         const struct column *column = &k->columns[i];
@@ -544,7 +563,7 @@ void row_to_json(enum row_kind kind, const void *row, struct str *out)
             continue;
         if (is_text(column))
             n_text = strlen(row_text(row, column));
-        start = at = str_room(out, n_name + n_text * 6 + 40);
+        start = at = str_room(out, n_name + room_of(column, n_text));
         if (i > 0)
             *at++ = ',';
         at = put_string(at, column->name, n_name);
