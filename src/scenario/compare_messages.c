@@ -1,5 +1,5 @@
 /* Comparing messages: why tasks and jobs wait, in the words of profile volcano. */
-#include "berth/questions.h"
+#include "berth/engine.h"
 #include "scenario/compare.h"
 
 static void compare_text(const char *what, const char *of, const json_t *wanted,
