@@ -723,6 +723,7 @@ struct berth_reason {
     const char *blocker;     /* who holds the rest: a job, queue or reservation; NULL */
     int64_t until_ms;        /* when time alone ends it; 0 */
     uint32_t placed, needed; /* gang: members with a place, members needed */
+    uint32_t promised;       /* of those with a place, on room that is being freed */
     const char *stuck_group; /* gang: the group whose member found no node; NULL */
     const char *wants;       /* what was asked of the node, where that is no amount: disk=nvme */
     const char *has;         /* what `node` has instead; NULL: nothing */

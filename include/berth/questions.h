@@ -218,4 +218,17 @@ MUST_CHECK int berth_engine_node(struct berth_engine *engine, const char *node, 
  */
 void berth_reason_text(const struct berth_reason *reason, struct str *out);
 
+/* What a message about a job is made of. */
+struct berth_job_message {
+    uint32_t n[BERTH_TASK_STATE_COUNT]; /* its tasks by state */
+    uint32_t min_available;
+    bool is_ready;
+    uint32_t n_schedulable; /* of those pending: had a place while others of their gang had none */
+    const char *task;       /* that found no node, or NULL */
+    const struct berth_reason *reason; /* why it did not, or why the job waits; NULL: for nothing */
+};
+
+/** Likewise of a job: whether it is ready, its tasks by state, what its pending ones wait for. */
+void berth_job_text(const struct berth_job_message *message, struct str *out);
+
 #endif

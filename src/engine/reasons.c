@@ -266,6 +266,7 @@ static const struct berth_reason *gang_reason(struct session *s, struct job *job
     *reason = *stuck;
     reason->code = WAIT_GANG_INCOMPLETE;
     reason->placed = seat->placed;
+    reason->promised = seat->promised;
     reason->needed = job->min_available;
     reason->stuck_group = stuck_group(s, job, kind);
     if (job->n_groups == 1 && most_ever(s, kind, false) < job->min_available)

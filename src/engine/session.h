@@ -59,6 +59,7 @@ struct seat {
     struct why why; /* the last refusal of the job as a whole */
     struct kind *stuck;      /* the class of its task that found no node */
     uint32_t placed, needed; /* the gang when it gave up */
+    uint32_t promised;       /* of those placed, on room that is being freed */
     bool was_tried;
     bool no_domain;          /* no network domain holds it */
     struct wait_note *notes; /* by group, or NULL */

@@ -45,6 +45,16 @@ static char *entry_of(const struct berth_node_count *count)
     return text_format("%" PRIu32 " %.*s", count->n, (int)length, text);
 }
 
+/* Joins entries, sorted as text, and frees them. */
+static void add_sorted(char **entries, size_t n, struct str *out)
+{
+    qsort(entries, n, sizeof(*entries), text_cmp);
+    for (size_t i = 0; i < n; i++) {
+        str_addf(out, "%s%s", i ? ", " : "", entries[i]);
+        free(entries[i]);
+    }
+}
+
 void berth_reason_text(const struct berth_reason *reason, struct str *out)
 {
     char **entries = NEW0_N(char *, reason->n_counts + 1);
@@ -57,12 +67,77 @@ void berth_reason_text(const struct berth_reason *reason, struct str *out)
         entries[n++] = entry_of(&reason->counts[i]);
         n_nodes += reason->counts[i].n;
     }
-    qsort(entries, n, sizeof(*entries), text_cmp);
-    str_addf(out, "0/%" PRIu64 " nodes are unavailable", n_nodes);
-    for (size_t i = 0; i < n; i++)
-        str_addf(out, "%s%s", i ? ", " : ": ", entries[i]);
+    str_addf(out, "0/%" PRIu64 " nodes are unavailable%s", n_nodes, n ? ": " : "");
+    add_sorted(entries, n, out);
     str_add_char(out, '.');
-    for (size_t i = 0; i < n; i++)
-        free(entries[i]);
     free(entries);
+}
+
+/* --- A job */
+
+static const char *const state_words[BERTH_TASK_STATE_COUNT] = {
+    [BERTH_TASK_PENDING] = "Pending",     [BERTH_TASK_ALLOCATED] = "Allocated",
+    [BERTH_TASK_PIPELINED] = "Pipelined", [BERTH_TASK_BINDING] = "Binding",
+    [BERTH_TASK_BOUND] = "Bound",         [BERTH_TASK_RUNNING] = "Running",
+    [BERTH_TASK_RELEASING] = "Releasing", [BERTH_TASK_SUCCEEDED] = "Succeeded",
+    [BERTH_TASK_FAILED] = "Failed",       [BERTH_TASK_CANCELLED] = "Cancelled",
+    [BERTH_TASK_UNKNOWN] = "Unknown",
+};
+
+static void add_states(const struct berth_job_message *m, struct str *out)
+{
+    char *entries[BERTH_TASK_STATE_COUNT + 1];
+    size_t n = 0;
+
+    for (size_t i = 0; i < BERTH_TASK_STATE_COUNT; i++)
+        if (m->n[i])
+            entries[n++] = text_format("%" PRIu32 " %s", m->n[i], state_words[i]);
+    entries[n++] = text_format("%" PRIu32 " minAvailable", m->min_available);
+    add_sorted(entries, n, out);
+}
+
+static void add_pending(const struct berth_job_message *m, struct str *out)
+{
+    uint32_t pending = m->n[BERTH_TASK_PENDING];
+    uint32_t placed = m->n_schedulable < pending ? m->n_schedulable : pending;
+    char *entries[2];
+    size_t n = 0;
+
+    if (!pending)
+        return;
+    if (placed)
+        entries[n++] = text_format("%" PRIu32 " Schedulable", placed);
+    if (pending > placed)
+        entries[n++] = text_format("%" PRIu32 " Unschedulable", pending - placed);
+    str_add(out, "; Pending: ");
+    add_sorted(entries, n, out);
+}
+
+/* Why the job as such waits; what is not told by node. */
+static void add_job_error(const struct berth_reason *reason, struct str *out)
+{
+    const char *resource = reason->resource ? reason->resource : "resources";
+
+    if (reason->code == WAIT_NOT_ADMITTED && reason->blocker)
+        str_addf(out, "queue resource quota insufficient: insufficient %s", resource);
+    else if (reason->code == WAIT_NOT_ADMITTED)
+        str_addf(out, "resource in cluster is overused: overused %s", resource);
+    else
+        str_add(out, wait_codes[reason->code].sentence);
+}
+
+void berth_job_text(const struct berth_job_message *m, struct str *out)
+{
+    str_addf(out, "pod group is %sready, ", m->is_ready ? "" : "not ");
+    add_states(m, out);
+    add_pending(m, out);
+    if (!m->reason)
+        return;
+    if (m->reason->n_counts && m->task) {
+        str_addf(out, ". Origin reason is %s: ", m->task);
+        berth_reason_text(m->reason, out);
+    } else if (!m->reason->n_counts) {
+        str_add(out, ". Origin reason is: ");
+        add_job_error(m->reason, out);
+    }
 }

@@ -258,23 +258,6 @@ static void compare_reasons(struct run *run, struct str *faults)
     }
 }
 
-static void compare_messages(struct run *run, struct str *faults)
-{
-    const json_t *object = expected(run, "messages"), *wanted;
-    const char *key;
-
-    json_object_foreach((json_t *)object, key, wanted)
-    {
-        const struct known_task *task = map_get(&run->s->task_by_key, key);
-        CLEANUP(str_fini) struct str came = { 0 };
-        if (task->reason)
-            berth_reason_text(task->reason, &came);
-        if (!text_eq(str_text(&came), json_string_value(wanted)))
-            str_addf(faults, "messages: %s: expected \"%s\", came \"%s\"\n", key,
-                     json_string_value(wanted), str_text(&came));
-    }
-}
-
 static size_t count_of(const struct known_task *task, enum wait_code code)
 {
     size_t n = 0;

@@ -11,6 +11,8 @@ MUST_CHECK int compare_before(struct run *run, struct str *faults, struct err *e
 /** What is asked at the end. */
 MUST_CHECK int compare_after(struct run *run, struct str *faults, struct err *err);
 
+/** Why tasks and jobs wait, in the words of profile volcano. */
+void compare_messages(struct run *run, struct str *faults);
 /** Likewise the cores and devices held at the end. */
 MUST_CHECK int compare_devices(struct run *run, struct str *faults, struct err *err);
 

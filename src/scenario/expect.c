@@ -180,6 +180,10 @@ static void check_task_texts(struct scenario *s, const struct json_at *at)
 {
     check_each(s, at, &s->task_by_key, "task", check_text);
 }
+static void check_job_texts(struct scenario *s, const struct json_at *at)
+{
+    check_each(s, at, &s->job_by_id, "job", check_text);
+}
 static void check_texts(struct scenario *s, const struct json_at *at)
 {
     check_items(s, at, check_text);
@@ -297,6 +301,7 @@ static const struct {
     { KEY("jobPhase"), check_job_phases },
     { KEY("reasons"), check_task_codes },
     { KEY("messages"), check_task_texts },
+    { KEY("jobMessages"), check_job_texts },
     { KEY("jobBindCount"), check_job_counts },
     { KEY("bindCountByHyperNode"), check_counts },
     { KEY("feasible"), check_feasible },

@@ -82,7 +82,8 @@ struct statement allocate_tasks(struct session *s, struct job *job, bool *done)
         *done = true;
         return stmt;
     }
-    seat->placed = job_n_ready(job) + job->n[BERTH_TASK_PIPELINED];
+    seat->promised = job->n[BERTH_TASK_PIPELINED];
+    seat->placed = job_n_ready(job) + seat->promised;
     statement_discard(&stmt);
     return stmt;
 }
