@@ -37,6 +37,7 @@ static void queue_free(struct queue *queue)
     free(queue->name);
     free(queue->allocated);
     free(queue->pending);
+    VEC_FINI(&queue->placed);
     free(queue);
 }
 
@@ -384,6 +385,19 @@ struct queue *queue_ref(struct model *model, const char *name)
     queue->at = NOWHERE;
     map_put(&model->queue_map, queue->name, queue);
     return queue;
+}
+
+void queue_count(struct queue *queue, int32_t priority, int64_t by)
+{
+    size_t i = 0;
+
+    while (i < queue->placed.n && queue->placed.at[i].priority != priority)
+        i++;
+    if (i == queue->placed.n)
+        VEC_PUSH(&queue->placed, ((struct placed){ .priority = priority }));
+    queue->placed.at[i].n += (uint64_t)by;
+    if (!queue->placed.at[i].n)
+        VEC_SWAP_OUT(&queue->placed, i);
 }
 
 void queue_tidy(struct model *model, struct queue *queue)
