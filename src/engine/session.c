@@ -51,17 +51,9 @@ struct session *session_open(struct model *model, const struct setup *setup,
     set_shard(s);
     read_cursor(s);
     s->total = ARENA_NEW0_N(&s->arena, wide, model->dims.n + 1);
-    for (size_t i = 0; i < model->nodes.n; i++) {
-        const struct berth_node *kept = model->nodes.at[i]->kept;
-        bool usable = setup->policy.capacity == CAPACITY_ALL ||
-                      (kept->state == NODE_READY && !kept->cordoned && !kept->draining);
-        for (size_t d = 0; d < model->dims.n; d++) {
-            /* On a node that takes nothing only what is held there still counts. */
-            const struct column *c = &model->columns[d];
-            if (c->offers[i] < UNLIMITED)
-                s->total[d] += usable ? c->offers[i] : c->used[i];
-        }
-    }
+    for (size_t d = 0; d < model->dims.n; d++)
+        s->total[d] = s->policy->capacity == CAPACITY_ALL ? model->columns[d].sum_all
+                                                          : model->columns[d].sum_shared;
     for (size_t i = 0; i < setup->n_uses; i++) {
         setup->uses[i].state = NULL;
         if (setup->uses[i].plugin->open)
