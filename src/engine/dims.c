@@ -49,8 +49,7 @@ uint32_t dim_of(struct model *model, const char *name)
     column->idle = NEW0_N(int64_t, model->columns_cap + 1);
     column->future = NEW0_N(int64_t, model->columns_cap + 1);
     column->shared = NEW0_N(int64_t, model->columns_cap + 1);
-    column->all = NEW0_N(int64_t, model->columns_cap + 1);
-    column->sum_shared = column->sum_all = 0;
+    column->sum_shared = 0;
     return dim->id;
 }
 
@@ -116,12 +115,9 @@ static void count_shared(const struct model *model, struct column *c, uint32_t a
     bool is_limited = c->offers[at] < UNLIMITED;
     bool serves = kept->state == NODE_READY && !kept->cordoned && !kept->draining;
     int64_t shared = !is_limited ? 0 : serves ? c->offers[at] : c->used[at];
-    int64_t all = is_limited ? c->offers[at] : 0;
 
     c->sum_shared += (wide)shared - c->shared[at];
-    c->sum_all += (wide)all - c->all[at];
     c->shared[at] = shared;
-    c->all[at] = all;
 }
 
 void column_renew(struct model *model, uint32_t dim, uint32_t at)

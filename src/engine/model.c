@@ -50,7 +50,6 @@ static void column_free(struct column *c)
     free(c->idle);
     free(c->future);
     free(c->shared);
-    free(c->all);
 }
 
 void model_fini(struct model *model)
@@ -179,7 +178,7 @@ static void shift_columns(struct model *model, size_t at, size_t n, int by)
     for (size_t i = 0; i < model->dims.n; i++) {
         struct column *c = &model->columns[i];
         int64_t *const arrays[] = { c->offers, c->used,   c->releasing, c->pipelined,
-                                    c->idle,   c->future, c->shared,    c->all };
+                                    c->idle,   c->future, c->shared };
         for (size_t k = 0; k < COUNT_OF(arrays); k++)
             shift(arrays[k], sizeof(int64_t), at, n, by);
     }
@@ -208,7 +207,6 @@ static void grow_columns(struct model *model)
         c->idle = mem_resize(c->idle, cap + 1, sizeof(int64_t));
         c->future = mem_resize(c->future, cap + 1, sizeof(int64_t));
         c->shared = mem_resize(c->shared, cap + 1, sizeof(int64_t));
-        c->all = mem_resize(c->all, cap + 1, sizeof(int64_t));
     }
     rows->alike = mem_resize(rows->alike, cap + 1, sizeof(uint32_t));
     rows->name = mem_resize(rows->name, cap + 1, sizeof(uint32_t));
@@ -258,10 +256,8 @@ static void node_leave(struct model *model, struct node *node)
     VEC_EACH (task, &node->tasks)
         model->n_in_between -= task_is_in_between(*task);
     model->n_lacking -= is_lacking(model, node->at);
-    for (size_t i = 0; i < model->dims.n; i++) {
+    for (size_t i = 0; i < model->dims.n; i++)
         model->columns[i].sum_shared -= model->columns[i].shared[at];
-        model->columns[i].sum_all -= model->columns[i].all[at];
-    }
     shift_columns(model, at, model->nodes.n, -1);
     for (size_t i = at; i + 1 < model->nodes.n; i++) {
         model->nodes.at[i] = model->nodes.at[i + 1];
