@@ -182,6 +182,7 @@ struct berth_queue {
     const struct berth_group_limit *group_limits;
     size_t n_group_limits;
     int64_t created_at_ms;
+    bool never_preempts; /* its jobs evict nobody, in their own queue or in others */
 };
 
 struct berth_group_limit {

@@ -2,6 +2,7 @@
 #include "api/job.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "api/json.h"
@@ -49,9 +50,17 @@ static void group_fini(struct job_group *group)
     mem_free(group->tolerations);
 }
 
+struct job_spec *job_spec_ref(const struct job_spec *spec)
+{
+    struct job_spec *shared = (struct job_spec *)spec; /* only its count changes */
+
+    atomic_fetch_add_explicit(&shared->n_more, 1, memory_order_relaxed);
+    return shared;
+}
+
 void job_spec_free(struct job_spec *spec)
 {
-    if (!spec)
+    if (!spec || atomic_fetch_sub_explicit(&spec->n_more, 1, memory_order_acq_rel) > 0)
         return;
     mem_free(spec->name);
     mem_free(spec->ns);

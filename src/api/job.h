@@ -107,9 +107,13 @@ struct job_spec {
     bool is_preemptable;
     struct job_group *groups;
     size_t n_groups;
-    uint32_t n_tasks; /* over all groups */
+    uint32_t n_tasks;   /* over all groups */
+    _Atomic int n_more; /* that have it, beside the first */
 };
 
+/** One more that has it, on any thread; nobody changes it from then on. Returns what that one frees. */
+struct job_spec *job_spec_ref(const struct job_spec *spec);
+/** The last one that has it ends it. NULL is fine. */
 void job_spec_free(struct job_spec *spec);
 void job_spec_freep(struct job_spec **spec);
 

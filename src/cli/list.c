@@ -195,6 +195,8 @@ int cli_change(struct cli *cli, const struct args *args, const struct client_req
     CLEANUP(str_fini) struct str name = { 0 };
     struct output output;
     struct err err = { 0 };
+    json_t *warning;
+    size_t i;
     int r = cli_need_output(cli, args, &output);
 
     if (r != 0)
@@ -203,6 +205,8 @@ int cli_change(struct cli *cli, const struct args *args, const struct client_req
     if (r != 0)
         return r;
     output_text(item, listing->id, &name);
+    json_array_foreach(json_object_get(item, "warnings"), i, warning)
+        fprintf(stderr, "berth: %s\n", json_string_value(json_object_get(warning, "detail")));
     if (output.format == OUTPUT_TABLE)
         printf("%s  %s\n", str_text(&name), json_string_value(json_object_get(item, "state")));
     else if (output_item(&output, listing, item, &err) < 0)

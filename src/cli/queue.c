@@ -69,6 +69,13 @@ static void column_reclaimable(const json_t *item, const struct output *output, 
     str_add(out, json_is_false(json_object_get(item, "reclaimable")) ? "no" : "yes");
 }
 
+static void column_preemption(const json_t *item, const struct output *output, struct str *out)
+{
+    (void)output;
+    output_text(item, "preemption", out);
+    str_add(out, out->len ? "" : "allowed");
+}
+
 static const struct column columns[] = {
     { "QUEUE", "name", NULL, 0 },
     { "STATE", "state", NULL, COLUMN_STATE },
@@ -86,6 +93,7 @@ static const struct column columns[] = {
     { "RECLAIMABLE", NULL, column_reclaimable, COLUMN_WIDE },
     { "MIN_RUNTIME", "minRuntime", NULL, COLUMN_RIGHT | COLUMN_WIDE },
     { "REVISION", "revision", NULL, COLUMN_RIGHT | COLUMN_WIDE },
+    { "PREEMPTION", NULL, column_preemption, COLUMN_WIDE },
 };
 static const struct listing listing = { columns, COUNT_OF(columns), "name", "name" };
 
@@ -147,6 +155,56 @@ static int put_amounts(const struct args *args, const char *flag, const char *ke
     return 0;
 }
 
+/* The object under a key, made if it is not there. */
+static json_t *object_under(json_t *body, const char *key)
+{
+    json_t *object = json_object_get(body, key);
+
+    if (!object) {
+        object = json_object();
+        json_object_set_new(body, key, object);
+    }
+    return object;
+}
+
+/* "A,B" of a flag as a list of names; "" is none of them. */
+static void put_groups(const struct args *args, const char *flag, const char *key,
+                       const char *member, json_t *body)
+{
+    CLEANUP(freep) char *words = text_copy(args_get(args, flag));
+    char *rest = words, *word;
+    json_t *names;
+
+    if (!words)
+        return;
+    names = json_array();
+    while ((word = strsep(&rest, ",")))
+        if (word[0])
+            json_array_append_new(names, json_string(word));
+    json_object_set_new(object_under(body, key), member, names);
+}
+
+/* "GROUP:RESOURCE=AMOUNT,..." of each --group-limit. */
+static int put_limits(const struct args *args, json_t *body, struct err *err)
+{
+    for (size_t i = 0; i < args->flags.n; i++) {
+        CLEANUP(freep) char *group = text_copy(args->flags.at[i].value);
+        char *colon = strchr(group, ':'), *rest, *word;
+
+        if (!text_eq(args->flags.at[i].flag->name, "group-limit"))
+            continue;
+        if (!colon || colon == group)
+            return err_set(err, -EINVAL, "--group-limit: '%s' is not GROUP:RESOURCE=AMOUNT", group);
+        *colon = '\0';
+        rest = colon + 1;
+        while ((word = strsep(&rest, ",")))
+            if (put_amount("group-limit", word,
+                           object_under(object_under(body, "nodeGroupLimits"), group), err) < 0)
+                return err->code;
+    }
+    return 0;
+}
+
 static int put_number(const struct args *args, const char *flag, json_t *body, struct err *err)
 {
     int64_t value = 0;
@@ -165,9 +223,17 @@ static int make_body(const struct args *args, json_t *body, struct err *err)
                                               { "deserved", "deserved" },
                                               { "cap", "cap" },
                                               { "capability", "cap" } };
-    static const char *const texts[][2] = { { "parent", "parent" },
-                                            { "state", "state" },
-                                            { "min-runtime", "minRuntime" } };
+    static const char *const texts[][2] = {
+        { "parent", "parent" },          { "state", "state" },
+        { "min-runtime", "minRuntime" }, { "preemption", "preemption" },
+        { "hierarchy", "hierarchy" },    { "hierarchy-weights", "hierarchyWeights" }
+    };
+    static const char *const groups[][3] = {
+        { "require-groups", "nodeGroupAffinity", "required" },
+        { "prefer-groups", "nodeGroupAffinity", "preferred" },
+        { "forbid-groups", "nodeGroupAntiAffinity", "required" },
+        { "avoid-groups", "nodeGroupAntiAffinity", "preferred" },
+    };
     static const char *const numbers[] = { "weight", "priority" };
     int r = 0;
 
@@ -178,6 +244,10 @@ static int make_body(const struct args *args, json_t *body, struct err *err)
         r = put_number(args, numbers[i], body, err);
     for (size_t i = 0; i < COUNT_OF(amounts) && r == 0; i++)
         r = put_amounts(args, amounts[i][0], amounts[i][1], body, err);
+    for (size_t i = 0; i < COUNT_OF(groups); i++)
+        put_groups(args, groups[i][0], groups[i][1], groups[i][2], body);
+    if (r == 0)
+        r = put_limits(args, body, err);
     if (args_has(args, "reclaimable"))
         json_object_set_new(body, "reclaimable",
                             json_boolean(text_eq(args_get(args, "reclaimable"), "yes")));
@@ -224,6 +294,17 @@ static const struct cli_flag own[] = {
     { "capability", 0, "AMOUNTS", "the same as --cap", NULL, true },
     { "reclaimable", 0, "WORD", "whether others may take back what it borrowed", "yes|no", false },
     { "min-runtime", 0, "TIME", "younger work of its is not ended for others", NULL, false },
+    { "preemption", 0, "WORD", "never: its jobs evict nobody, here or in other queues",
+      "allowed|never", false },
+    { "hierarchy", 0, "PATH", "its place in the tree of plugin drf: root/eng/dev", NULL, false },
+    { "hierarchy-weights", 0, "WEIGHTS", "of each step: 100/50/50", NULL, false },
+    { "require-groups", 0, "GROUPS", "groups of nodes that its tasks must use (plugin nodegroup)",
+      NULL, false },
+    { "prefer-groups", 0, "GROUPS", "that they would rather use", NULL, false },
+    { "forbid-groups", 0, "GROUPS", "that they must not use", NULL, false },
+    { "avoid-groups", 0, "GROUPS", "that they would rather not use", NULL, false },
+    { "group-limit", 0, "LIMIT", "GROUP:RESOURCE=AMOUNT: what they may hold in a group", NULL,
+      true },
 };
 static const struct flag_set own_flags = { "Flags of the queue", own, COUNT_OF(own) };
 static const struct cli_flag of_list[] = {
@@ -304,6 +385,15 @@ static void print_why(const json_t *why)
     why_line(why, "allocated", str_text(&more));
     why_line(why, "requested", "");
     why_line(why, "cap", "");
+    if (!text_eq(json_string_value(json_object_get(why, "guaranteed")), "0")) {
+        str_clear(&more);
+        str_add(&more, " to all queues, of ");
+        output_text(why, "cluster", &more);
+        str_add(&more, json_object_get(why, "exceeded")
+                           ? " that there is: nothing is left for who has no guarantee"
+                           : " that there is");
+        why_line(why, "guaranteed", str_text(&more));
+    }
     printf("%-10s %s\n", "holders", holders.len ? holders.data : "-");
 }
 

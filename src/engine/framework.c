@@ -432,6 +432,21 @@ struct victims victims_agree_on(struct session *s, const struct taking *taking,
 
 /* --- Arguments */
 
+const char *pointer_step(const char *key, char out[POINTER_STEP_SIZE])
+{
+    size_t n = 0;
+
+    out[n++] = '/';
+    for (; *key && n + 3 < POINTER_STEP_SIZE; key++) {
+        bool is_special = *key == '~' || *key == '/';
+        out[n++] = is_special ? '~' : *key;
+        if (is_special)
+            out[n++] = *key == '~' ? '0' : '1';
+    }
+    out[n] = '\0';
+    return out;
+}
+
 int err_under(struct err *err, const char *step)
 {
     struct err inner = *err;
@@ -533,6 +548,7 @@ int arguments_read(const struct berth_value *object, const struct argument *know
 {
     for (size_t i = 0; object && i < object->n_members; i++) {
         const struct berth_value *value = &object->members[i];
+        char step[POINTER_STEP_SIZE];
         size_t at = 0;
         int r;
         while (at < n && strcmp(known[at].name, value->key) != 0)
@@ -540,7 +556,7 @@ int arguments_read(const struct berth_value *object, const struct argument *know
         if (at == n) {
             if (prefix && text_begins(value->key, prefix))
                 continue;
-            return err_set(err, -EINVAL, "/%s: no such argument", value->key);
+            return err_set(err, -EINVAL, "%s: no such argument", pointer_step(value->key, step));
         }
         r = argument_read(&known[at], value, out, err);
         if (r < 0)

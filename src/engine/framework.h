@@ -287,6 +287,9 @@ MUST_CHECK int arguments_read(const struct berth_value *object, const struct arg
                               size_t n, const char *prefix, void *out, struct err *err);
 /** Puts a pointer's step in front of an error's text; returns its code. */
 int err_under(struct err *err, const char *step);
+enum { POINTER_STEP_SIZE = 120 };
+/** A key that somebody wrote as a step of a pointer: "/" and the key, escaped, cut where it is long. */
+const char *pointer_step(const char *key, char out[POINTER_STEP_SIZE]);
 /** A number of kind int or double. */
 bool value_number(const struct berth_value *value, double *out);
 

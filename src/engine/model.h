@@ -253,6 +253,18 @@ struct kind {
     } gang_failed; /* when a gang of it found too few nodes; see allocate.c */
 };
 
+/** Whether a task of the queue may evict others; NULL: of none. */
+static inline bool queue_may_preempt(const struct queue *queue)
+{
+    return !queue || !queue->kept || !queue->kept->never_preempts;
+}
+
+/** Whether a task may evict others: neither it nor its queue says never. */
+static inline bool task_may_preempt(const struct task *task)
+{
+    return !task->group->spec->never_preempts && queue_may_preempt(task->group->job->queue);
+}
+
 struct alike {
     char *key;
     uint32_t id, n;

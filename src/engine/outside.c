@@ -497,13 +497,14 @@ static int check_arguments(const struct berth_plugin *given, const struct berth_
         n++;
     for (size_t i = 0; arguments && i < arguments->n_members; i++) {
         const char *key = arguments->members[i].key, *near;
+        char step[POINTER_STEP_SIZE];
         size_t k = 0;
         while (k < n && !text_eq(given->arguments[k], key))
             k++;
         if (k < n)
             continue;
         near = n ? nearest(key, given->arguments, n) : NULL;
-        return err_set(err, -EINVAL, "/%s: no such argument%s%s%s", key,
+        return err_set(err, -EINVAL, "%s: no such argument%s%s%s", pointer_step(key, step),
                        near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
     }
     return 0;

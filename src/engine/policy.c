@@ -52,12 +52,13 @@ static int unknown(const char *name, struct err *err)
 {
     const char *known[COUNT_OF(options)];
     const char *near;
+    char step[POINTER_STEP_SIZE];
 
     for (size_t i = 0; i < COUNT_OF(options); i++)
         known[i] = options[i].name;
     near = nearest(name, known, COUNT_OF(known));
-    return err_set(err, -EINVAL, "/%s: no such policy%s%s%s", name, near ? "; did you mean " : "",
-                   near ? near : "", near ? "?" : "");
+    return err_set(err, -EINVAL, "%s: no such policy%s%s%s", pointer_step(name, step),
+                   near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
 static int read_word(const struct berth_value *value, const char *words, int *out, struct err *err)

@@ -232,6 +232,8 @@ static enum berth_phase phase_of(struct session *s, const struct job *job)
     bool excused = leaving && !job->n[BERTH_TASK_PENDING] && !job->n[BERTH_TASK_PIPELINED] &&
                    scheduled >= job->min_available;
 
+    if (s->setup->is_reference && (!job->queue || !job->queue->kept))
+        return job->kept->phase; /* there nobody looks at it */
     if (job->n[BERTH_TASK_RUNNING] && has_gang(s) && !ready && !excused)
         return BERTH_PHASE_UNKNOWN;
     if (scheduled >= job->min_available)

@@ -72,12 +72,17 @@ static int setup_actions(struct setup *setup, const struct berth_words *names,
     for (size_t i = 0; arguments && i < arguments->n_members; i++) {
         const struct berth_value *one = &arguments->members[i];
         const struct action *action = action_find(one->key);
-        int r = action && action->check ? action->check(one, err) : 0;
+        int r;
         if (!action)
             r = err_set(err, -EINVAL, "no such action");
+        else if (one->kind != BERTH_VALUE_OBJECT)
+            r = err_set(err, -EINVAL, "must be an object");
+        else
+            r = action->check ? action->check(one, err) : 0;
         if (r < 0) {
-            err_under(err, one->key);
-            return err_under(err, "/actionArguments/");
+            char step[POINTER_STEP_SIZE];
+            err_under(err, pointer_step(one->key, step));
+            return err_under(err, "/actionArguments");
         }
     }
     setup->actions = list;

@@ -120,6 +120,7 @@ static const struct member queue_members[] = {
     ROW(berth_queue, group_anti_preferred, M_WORDS, 0),
     MANY(berth_queue, group_limits, n_group_limits, M_LIST, 0, &shape_group_limit),
     ROW(berth_queue, created_at_ms, M_I64, 0),
+    ROW(berth_queue, never_preempts, M_BOOL, 0),
 };
 static const struct shape shape_queue = SHAPE("queue", berth_queue, queue_members);
 

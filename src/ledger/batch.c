@@ -1,15 +1,17 @@
-/* Batches: see batch.h. All texts of one lie in its arena. */
+/* Batches: see batch.h. The short texts of one lie in its arena. */
 #include "ledger/batch.h"
 
 #include <stdatomic.h>
 
 #include "base/arena.h"
+#include "base/vec.h"
 #include "ledger/schema.h"
 
 struct shared {
     struct batch batch;
     _Atomic int refs;
     struct arena arena;
+    VEC_OF(char *) taken;
 };
 
 static struct shared *shared_of(struct batch *batch)
@@ -44,6 +46,12 @@ const char *batch_text(struct batch *batch, const char *text)
     return arena_text(&shared_of(batch)->arena, text);
 }
 
+const char *batch_take(struct batch *batch, char *text)
+{
+    VEC_PUSH(&shared_of(batch)->taken, text);
+    return text;
+}
+
 struct batch *batch_ref(struct batch *batch)
 {
     atomic_fetch_add_explicit(&shared_of(batch)->refs, 1, memory_order_relaxed);
@@ -59,8 +67,13 @@ void batch_unref(struct batch *batch)
     s = shared_of(batch);
     if (atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) != 1)
         return;
-    for (size_t i = 0; i < batch->n_events; i++)
+    for (size_t i = 0; i < batch->n_events; i++) {
         row_free(batch->events[i].kind, (void *)batch->events[i].row.any);
+        job_spec_free((struct job_spec *)batch->events[i].spec);
+    }
+    VEC_EACH (text, &s->taken)
+        mem_free(*text);
+    VEC_FINI(&s->taken);
     arena_fini(&s->arena);
     mem_free(s);
 }

@@ -13,6 +13,8 @@ struct batch *batch_new(uint64_t revision, size_t n);
 struct batch_event *batch_event(struct batch *batch, size_t i);
 /** A copy of a text that lives as long as the batch. */
 const char *batch_text(struct batch *batch, const char *text);
+/** Takes a text, to live as long as the batch. Returns it. */
+const char *batch_take(struct batch *batch, char *text);
 /** Sets an event's row, counting it up. */
 void batch_event_row(struct batch_event *event, enum row_kind kind, const void *row);
 

@@ -31,6 +31,7 @@ static void change_fini(struct change *change)
     mem_free(change->subject);
     mem_free(change->by);
     mem_free(change->body);
+    job_spec_free(change->spec);
 }
 
 void changes_take_back(struct changes *changes, size_t n)
@@ -160,6 +161,8 @@ static void put(struct changes *changes, enum row_kind kind, void *row, const st
     (void)r;
     if (type)
         fill_event(changes, change, row, type);
+    if (spec)
+        change->spec = job_spec_ref(spec);
     note_row(changes, change);
     row_free(kind, row); /* the mirror and the undo have their own */
 }
@@ -300,13 +303,13 @@ static size_t count_events(const struct changes *changes)
     return n;
 }
 
-struct batch *changes_publish(const struct changes *changes)
+struct batch *changes_publish(struct changes *changes)
 {
     struct batch *batch = batch_new(changes->revision, count_events(changes));
     size_t n = 0;
 
     for (size_t i = 0; i < changes->list.n; i++) {
-        const struct change *change = &changes->list.at[i];
+        struct change *change = &changes->list.at[i];
         struct batch_event *event;
         if (change->rev == 0)
             continue;
@@ -316,7 +319,8 @@ struct batch *changes_publish(const struct changes *changes)
         event->type = change->type;
         event->subject = batch_text(batch, change->subject);
         event->by = batch_text(batch, change->by);
-        event->body = batch_text(batch, change->body);
+        event->body = batch_take(batch, TAKE(change->body));
+        event->spec = change->spec ? job_spec_ref(change->spec) : NULL;
         event->is_deleted = !change->undo.now;
         batch_event_row(event, change->undo.kind,
                         event->is_deleted ? change->last : change->undo.now);

@@ -15,9 +15,10 @@ struct change {
     uint64_t rev;            /* of its event; 0: none */
     const char *type;        /* of its event, a literal */
     char *subject, *by, *body;
-    void *last;         /* of a deleted row: its last value, with the event's rev */
-    uint64_t job;       /* whose history it is; 0 none */
-    bool is_superseded; /* a later change of the batch has the same row */
+    struct job_spec *spec; /* of a new job's row; else NULL */
+    void *last;            /* of a deleted row: its last value, with the event's rev */
+    uint64_t job;          /* whose history it is; 0 none */
+    bool is_superseded;    /* a later change of the batch has the same row */
 };
 
 struct changes {
@@ -60,7 +61,7 @@ MUST_CHECK int changes_write(const struct changes *changes, struct store *store,
 /** The row of an attempt as this batch left it, or NULL if it did not touch it. */
 const struct row_attempt *changes_attempt(const struct changes *changes,
                                           const struct attempt_key *key);
-/** What was changed, for listeners; counted once. */
-struct batch *changes_publish(const struct changes *changes);
+/** What was changed, for listeners; counted once. Takes the bodies of the events: once, after they were written. */
+struct batch *changes_publish(struct changes *changes);
 
 #endif

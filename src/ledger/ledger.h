@@ -39,6 +39,8 @@ struct batch_event {
         const void *any;
     } row;
     bool is_deleted; /* the row is gone; row holds its last value */
+    const struct job_spec
+        *spec; /* of a new job: what its row's text says; NULL: it is not at hand */
 };
 
 struct batch {

@@ -54,6 +54,7 @@ TEST(listeners_hear_a_base_and_then_each_commit)
 {
     struct world w = { 0 };
     struct heard heard = { 0 };
+    CLEANUP(freep) char *text = NULL;
     const struct batch *batch;
     uint64_t job;
 
@@ -81,6 +82,9 @@ TEST(listeners_hear_a_base_and_then_each_commit)
     CHECK(strstr(types(batch), "job.cancelled:j-"));
     world_close(&w);
     CHECK_TEXT(heard.batches.at[1]->events[0].row.job->name, "a"); /* it outlives the ledger */
+    text = job_spec_to_text(heard.batches.at[1]->events[0].spec, NULL);
+    CHECK_TEXT(text, heard.batches.at[1]->events[0].row.job->spec);
+    CHECK(!heard.batches.at[2]->events[1].spec); /* it is not new */
     forget(&heard);
 }
 

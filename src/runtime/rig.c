@@ -331,7 +331,7 @@ static const struct {
     { "runc", RUNTIME_RUNC },
 };
 
-void rig_each(void (*body)(struct rig *, enum runtime_kind))
+void rig_each(rig_body_fn *body)
 {
     struct rig rig;
     struct leftovers before, after;
@@ -352,6 +352,42 @@ void rig_each(void (*body)(struct rig *, enum runtime_kind))
     rig_close(&rig);
     if (!is_any)
         test_skip("no runtime is usable");
+}
+
+static void without_kill(struct machine *machine)
+{
+    machine->has_cgroup_kill = false;
+}
+
+static void without_groups(struct machine *machine)
+{
+    memset(machine->controllers, 0, sizeof(machine->controllers));
+    machine->has_cgroup_kill = false;
+    machine->cgroup_layout = CGROUP_NONE;
+}
+
+static const struct {
+    const char *name;
+    void (*change)(struct machine *machine);
+} lesser[] = {
+    { "no cgroup.kill", without_kill },
+    { "no groups", without_groups },
+};
+
+void rig_each_lesser(rig_body_fn *const *bodies, size_t n)
+{
+    ROW_EACH (c, lesser) {
+        struct rig rig;
+        struct leftovers before, after;
+        rig_open_as(&rig, c->change);
+        for (size_t i = 0; i < n; i++) {
+            rig_count(&rig, &before);
+            bodies[i](&rig, RUNTIME_PROCESS);
+            rig_count(&rig, &after);
+            rig_check_same(&before, &after);
+        }
+        rig_close(&rig);
+    }
 }
 
 /* ---- an image ---- */

@@ -15,7 +15,7 @@ target_link_libraries(berth-runtime-rig PUBLIC berth-runtime PkgConfig::cmocka)
 target_compile_definitions(berth-runtime-rig PUBLIC
     BERTH_BUILD_DIR="${CMAKE_BINARY_DIR}" BERTH_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
 add_dependencies(berth-runtime-rig berth-monitor berth-unpack)
-foreach(test IN ITEMS container limits output)
+foreach(test IN ITEMS container limits monitor output phases)
     berth_test(runtime ${test} ${CMAKE_SOURCE_DIR}/src/runtime/${test}_test.c berth-runtime-rig)
 endforeach()
 berth_test(runtime unpack ${CMAKE_SOURCE_DIR}/src/runtime/unpack_test.c berth-runtime-rig PkgConfig::libarchive)

@@ -308,6 +308,25 @@ static void compare_node_reasons(struct run *run, struct str *faults)
     }
 }
 
+/* "CODE", or {code, resource}. */
+static enum wait_code code_meant(const json_t *wanted)
+{
+    const json_t *code = json_is_object(wanted) ? json_object_get(wanted, "code") : wanted;
+
+    return wanted ? code_of(json_string_value(code)) : WAIT_NONE;
+}
+
+/* The resource that matters, where one is named. */
+static void compare_resource(const char *what, const struct known_task *task, const json_t *wanted,
+                             const char *came, struct str *faults)
+{
+    const char *resource = json_string_value(json_object_get(wanted, "resource"));
+
+    if (resource && !text_eq(resource, came))
+        str_addf(faults, "%s: %s: expected %s, came %s\n", what, task->key, resource,
+                 or_none(came));
+}
+
 static void compare_waits(struct run *run, struct str *faults)
 {
     const json_t *object = expected(run, "waits"), *wanted;
@@ -316,9 +335,11 @@ static void compare_waits(struct run *run, struct str *faults)
     json_object_foreach((json_t *)object, key, wanted)
     {
         const struct known_task *task = map_get(&run->s->task_by_key, key);
-        enum wait_code code = code_of(json_string_value(wanted));
+        enum wait_code code = code_meant(wanted);
         bool waits = task->state.state == BERTH_TASK_PENDING && task->reason;
-        if (!waits || task->reason->code != code)
+        if (waits && task->reason->code == code)
+            compare_resource("waits", task, wanted, task->reason->resource, faults);
+        else
             str_addf(faults, "waits: %s: expected %s, came %s\n", key, code_word(code),
                      waits         ? code_word(task->reason->code)
                      : task->bound ? task->bound
@@ -335,15 +356,12 @@ static void compare_fails(struct run *run, struct str *faults)
     EACH_TASK(task, run)
     {
         const json_t *wanted = json_object_get(object, task->key);
-        const json_t *code = json_is_object(wanted) ? json_object_get(wanted, "code") : wanted;
-        const char *resource = json_string_value(json_object_get(wanted, "resource"));
-        enum wait_code want_code = wanted ? code_of(json_string_value(code)) : WAIT_NONE;
-        if (want_code != task->failed)
-            str_addf(faults, "fails: %s: expected %s, came %s\n", task->key, code_word(want_code),
+        enum wait_code code = code_meant(wanted);
+        if (code == task->failed)
+            compare_resource("fails", task, wanted, task->failed_resource, faults);
+        else
+            str_addf(faults, "fails: %s: expected %s, came %s\n", task->key, code_word(code),
                      code_word(task->failed));
-        else if (resource && !text_eq(resource, task->failed_resource))
-            str_addf(faults, "fails: %s: expected %s, came %s\n", task->key, resource,
-                     or_none(task->failed_resource));
     }
 }
 

@@ -104,7 +104,7 @@ static void check_amount(struct scenario *s, const struct json_at *at)
     json_quantity(at, quantity_unit_of(at->key), &unused);
 }
 
-static void check_fail(struct scenario *s, const struct json_at *at)
+static void check_reason(struct scenario *s, const struct json_at *at)
 {
     static const struct json_key keys[] = { KEY("code"), KEY("resource") };
     struct json_at code = json_at_member(at, "code"), resource = json_at_member(at, "resource");
@@ -200,13 +200,9 @@ static void check_task_codes(struct scenario *s, const struct json_at *at)
 {
     check_each(s, at, &s->task_by_key, "task", check_codes);
 }
-static void check_waits(struct scenario *s, const struct json_at *at)
+static void check_task_reasons(struct scenario *s, const struct json_at *at)
 {
-    check_each(s, at, &s->task_by_key, "task", check_code);
-}
-static void check_fails(struct scenario *s, const struct json_at *at)
-{
-    check_each(s, at, &s->task_by_key, "task", check_fail);
+    check_each(s, at, &s->task_by_key, "task", check_reason);
 }
 static void check_node_bools(struct scenario *s, const struct json_at *at)
 {
@@ -315,8 +311,8 @@ static const struct {
     { KEY("mayRefuse"), check_texts },
     { KEY("reserve"), check_task_nodes },
     { KEY("provision"), check_provision },
-    { KEY("waits"), check_waits },
-    { KEY("fails"), check_fails },
+    { KEY("waits"), check_task_reasons },
+    { KEY("fails"), check_task_reasons },
     { KEY("digest"), check_text },
 };
 

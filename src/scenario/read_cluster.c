@@ -72,8 +72,10 @@ static void take_queue_state(const struct json_at *at, struct berth_queue *out)
 static void read_queue(struct scenario *s, struct reader *r, const struct json_at *at,
                        struct berth_queue *out)
 {
+    static const char *const preemption_words[] = { "allowed", "never" };
     struct json_at name = json_at_member(at, "name");
     bool reclaimable = true;
+    int preemption;
 
     if (!take_own_name(at, &out->name) || !known_once(&s->queue_by_name, out->name, out, &name))
         return;
@@ -86,6 +88,8 @@ static void read_queue(struct scenario *s, struct reader *r, const struct json_a
     json_get_bool(at, "reclaimable", &reclaimable);
     out->not_reclaimable = !reclaimable;
     take_queue_state(at, out);
+    if (json_get_word(at, "preemption", preemption_words, COUNT_OF(preemption_words), &preemption))
+        out->never_preempts = preemption == 1;
     out->min_runtime_ms = -1;
     take_duration(at, "minRuntime", &out->min_runtime_ms);
     take_text(at, "hierarchy", &out->hierarchy);
@@ -115,6 +119,7 @@ void read_queues(struct scenario *s, struct reader *r, const struct json_at *top
         KEY("nodeGroupAntiAffinity"),
         KEY("nodeGroupLimits"),
         KEY("minRuntime"),
+        KEY("preemption"),
         KEY("seq"),
     };
     struct json_at list, at;
@@ -312,6 +317,8 @@ static void read_node(struct scenario *s, struct reader *r, const struct json_at
     take_numbers(r, at, "cores", &out->cores);
     take_seconds(at, "heartbeatAgeSeconds", &age_ms);
     out->heard_at_ms = r->now_ms - age_ms;
+    if (!out->heard_at_ms && age_ms)
+        out->heard_at_ms = 1; /* 1970 itself; 0 means "not said" to the engine */
     read_devices(s, r, at, known);
     scenario_add(s, BERTH_NODE, out);
     read_usage(s, r, at, out->id);

@@ -144,7 +144,7 @@ static int bind_part(struct run *run, const struct berth_part *part, struct err 
 
     if (r < 0)
         return r;
-    if (task->state.state != BERTH_TASK_PENDING)
+    if (task->state.state != BERTH_TASK_PENDING && task->state.state != BERTH_TASK_PIPELINED)
         return err_set(err, -EINVAL, "task %s is bound and was not pending", task->key);
     task->bound = keep_text(run, part->node);
     task->state.state = BERTH_TASK_BINDING;

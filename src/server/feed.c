@@ -148,6 +148,17 @@ static struct berth_labels read_labels(json_t *object, struct arena *arena)
     return (struct berth_labels){ at, n };
 }
 
+static struct berth_words read_words(json_t *list, struct arena *arena)
+{
+    const char **at = ARENA_NEW0_N(arena, const char *, json_array_size(list) + 1);
+    size_t n = 0, i;
+    json_t *word;
+
+    json_array_foreach(list, i, word) if (json_is_string(word)) at[n++] =
+        arena_text(arena, json_string_value(word));
+    return (struct berth_words){ at, n };
+}
+
 static enum berth_effect read_effect(const char *word)
 {
     if (word && strcmp(word, "PreferNoSchedule") == 0)
@@ -185,6 +196,35 @@ static void add(struct feed_deltas *deltas, enum berth_kind kind, bool end, cons
     VEC_PUSH(deltas, ((struct berth_delta){ .kind = kind, .end = end, .any = object }));
 }
 
+/* What a queue says of groups of nodes. */
+static void read_groups(json_t *spec, struct arena *arena, struct berth_queue *out)
+{
+    json_t *in = json_object_get(spec, "nodeGroupAffinity"), *amounts;
+    json_t *anti = json_object_get(spec, "nodeGroupAntiAffinity");
+    json_t *limits = json_object_get(spec, "nodeGroupLimits");
+    struct berth_group_limit *at =
+        ARENA_NEW0_N(arena, struct berth_group_limit, json_object_size(limits) + 1);
+    const char *group;
+
+    out->group_required = read_words(json_object_get(in, "required"), arena);
+    out->group_preferred = read_words(json_object_get(in, "preferred"), arena);
+    out->group_anti_required = read_words(json_object_get(anti, "required"), arena);
+    out->group_anti_preferred = read_words(json_object_get(anti, "preferred"), arena);
+    out->group_limits = at;
+    json_object_foreach(limits, group, amounts)
+    {
+        at[out->n_group_limits].node_group = arena_text(arena, group);
+        at[out->n_group_limits++].limit = read_amounts(amounts, arena, out->name);
+    }
+}
+
+static const char *read_text(json_t *spec, const char *key, struct arena *arena)
+{
+    const char *text = json_string_value(json_object_get(spec, key));
+
+    return text ? arena_text(arena, text) : NULL;
+}
+
 static void feed_queue(const struct batch_event *event, struct arena *arena,
                        struct feed_deltas *deltas)
 {
@@ -211,6 +251,11 @@ static void feed_queue(const struct batch_event *event, struct arena *arena,
     queue->guarantee = read_amounts(json_object_get(spec, "guarantee"), arena, row->name);
     queue->capability = read_amounts(json_object_get(spec, "cap"), arena, row->name);
     queue->not_reclaimable = json_is_false(json_object_get(spec, "reclaimable"));
+    queue->never_preempts =
+        text_eq(json_string_value(json_object_get(spec, "preemption")), "never");
+    queue->hierarchy = read_text(spec, "hierarchy", arena);
+    queue->hierarchy_weights = read_text(spec, "hierarchyWeights", arena);
+    read_groups(spec, arena, queue);
     json_decref(spec);
     add(deltas, BERTH_QUEUE, false, queue);
 }
@@ -264,6 +309,7 @@ static void feed_node(struct feed *feed, const struct batch_event *event, struct
     node->facts = row->facts;
     node->offers = read_amounts(offers, arena, row->name);
     node->labels = read_labels(labels, arena);
+    node->node_group = read_text(labels, "berth/node-group", arena);
     read_taints(taints, arena, node);
     node->image_folders = read_folders(feed, images, arena);
     /* The row says when its state last changed: of one that is ready nobody need ask. */
@@ -430,15 +476,19 @@ static void retire_spec(struct feed *feed, struct fed *fed)
 
 /* Reads a job's specification anew if it is another one. Tasks that were told of stay so: groups
  * and replicas never change. */
-static bool take_spec(struct feed *feed, struct fed *fed, const struct row_job *row, const char *id)
+static bool take_spec(struct feed *feed, struct fed *fed, const struct batch_event *event,
+                      const char *id)
 {
+    const struct row_job *row = event->row.job;
     struct job_spec *spec = NULL;
     struct err err = { 0 };
     uint32_t n = 0;
 
     if (fed->spec && strcmp(fed->spec_text, row->spec) == 0)
         return false;
-    if (job_spec_from_canonical(row->spec, &spec, &err) < 0) {
+    if (event->spec) {
+        spec = job_spec_ref(event->spec);
+    } else if (job_spec_from_canonical(row->spec, &spec, &err) < 0) {
         bad_row("job", id, err.text);
         return false;
     }
@@ -530,7 +580,7 @@ static void feed_job_row(struct feed *feed, const struct batch_event *event, str
     }
     before = fed->job;
     name_job(row->id, id);
-    is_new = take_spec(feed, fed, row, id);
+    is_new = take_spec(feed, fed, event, id);
     if (!fed->spec)
         return;
     job = &fed->job;

@@ -136,7 +136,10 @@ static void apply_job(struct fleet *fleet, const struct batch_event *event)
         job = NEW0(struct fleet_job);
         job->id = row->id;
         /* Later versions change only what no agent is told. */
-        job->spec_text = text_copy(row->spec);
+        if (event->spec)
+            job->spec = job_spec_ref(event->spec);
+        else
+            job->spec_text = text_copy(row->spec);
         map_put_int(&fleet->jobs, row->id, job);
     }
     if (job && is_over)

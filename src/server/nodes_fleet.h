@@ -20,8 +20,8 @@ enum { FLEET_OVER_MAX = 4096 /* ended jobs whose names are still understood */ }
 
 struct fleet_job {
     uint64_t id;
-    char *spec_text;
-    struct job_spec *spec; /* read when it is first needed */
+    char *spec_text;       /* where the specification was not at hand */
+    struct job_spec *spec; /* then read when it is first needed */
     bool is_over;
     struct fleet_job *next_over; /* in the order in which they ended */
 };

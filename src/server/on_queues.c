@@ -2,20 +2,18 @@
  * units. */
 #include <string.h>
 
-#include "base/name.h"
-#include "base/quantity.h"
 #include "server/call.h"
+#include "server/guarantees.h"
 #include "server/list_watch.h"
+#include "server/queue_spec.h"
 #include "server/routes.h"
 #include "server/show.h"
-
-enum { WEIGHT_MAX = 1000000, PRIORITY_MAX = 1000000, AMOUNTS_MAX = 100 };
-#define MIN_RUNTIME_MAX_MS ((int64_t)365 * 24 * 3600 * 1000)
 
 /* What a call about one queue keeps. */
 struct state {
     char *name;
     struct row_queue *row; /* as read; NULL: there is none */
+    bool warns;            /* a change is answered with what is odd about it */
 };
 
 static void state_free(void *arg)
@@ -168,7 +166,7 @@ static int queue_read(struct call *call, struct reader *reader, struct err *err)
         return call_not_found(call, "queue", state->name);
     call->answer = show_queue(state->row);
     call->etag = state->row->rev;
-    return 0;
+    return state->warns ? guarantees_warn(reader, state->row, call->answer, err) : 0;
 }
 
 static void one_usage_came(const struct view_answer *answer, void *arg)
@@ -198,116 +196,9 @@ void on_queue_get(struct call *call)
     call_read(call, queue_read, ask_one);
 }
 
-/* ---- what a queue is made of ---- */
-
-static const struct json_key queue_keys[] = {
-    { "name", false },        { "parent", false },     { "state", false },     { "weight", false },
-    { "priority", false },    { "deserved", false },   { "guarantee", false }, { "cap", false },
-    { "reclaimable", false }, { "minRuntime", false },
-};
-
-/* The cap has two names: scenario documents call it a capability. */
-static void rename_capability(json_t *body)
-{
-    json_t *capability = json_object_get(body, "capability");
-
-    if (!capability || json_object_get(body, "cap"))
-        return;
-    json_object_set(body, "cap", capability);
-    json_object_del(body, "capability");
-}
-
-/* Amounts as texts into amounts as rows have them. */
-static void read_amounts(const struct json_at *top, const char *key, json_t *spec)
-{
-    struct json_at at = json_at_member(top, key);
-    json_t *out, *value;
-    const char *resource;
-
-    if (!at.value)
-        return;
-    if (!json_is_object(at.value) || json_object_size(at.value) > AMOUNTS_MAX) {
-        json_refuse(&at, PROBLEM_INVALID_FIELD, "want an object of at most %d amounts",
-                    AMOUNTS_MAX);
-        return;
-    }
-    out = json_object();
-    json_object_foreach((json_t *)at.value, resource, value)
-    {
-        struct json_at item = json_at_member(&at, resource);
-        int64_t amount = 0;
-
-        if (!name_is_valid_label(resource))
-            json_refuse(&item, PROBLEM_INVALID_FIELD, "`%s` is no name for a resource", resource);
-        else if (json_quantity(&item, quantity_unit_of(resource), &amount))
-            show_number(out, resource, amount);
-    }
-    show_set(spec, key, out);
-}
-
-static void read_number(const struct json_at *top, const char *key, int64_t min, int64_t max,
-                        json_t *spec)
-{
-    int64_t number;
-
-    if (json_get_int(top, key, min, max, &number))
-        show_number(spec, key, number);
-}
-
-static void read_name(const struct json_at *top, const char *key, const char **out)
-{
-    struct json_at at = json_at_member(top, key);
-
-    if (json_get_text(top, key, out) && !name_is_valid(*out))
-        json_refuse(&at, PROBLEM_INVALID_FIELD, "`%s` is not [a-z0-9-]{1,63}", *out);
-}
-
-/* A queue's operation from its object; NULL: the problem is set. */
-static struct op *read_queue(struct call *call, const json_t *body, const char *path_name)
-{
-    struct json_at top = json_at_top(body, &call->problem), at_name;
-    const char *name = path_name, *parent = "root";
-    int state = QUEUE_OPEN;
-    bool is_reclaimable;
-    int64_t min_runtime_ms;
-    json_t *spec;
-    struct op *op;
-
-    if (!json_check_object(&top, queue_keys, COUNT_OF(queue_keys)))
-        return NULL;
-    spec = json_object();
-    at_name = json_at_member(&top, "name");
-    read_name(&top, "name", &name);
-    read_name(&top, "parent", &parent);
-    if (!name || (path_name && !text_eq(name, path_name)))
-        json_refuse(&at_name, PROBLEM_INVALID_FIELD,
-                    path_name ? "it differs from the path's name" : "a queue needs a name");
-    json_get_word(&top, "state", queue_state_words, QUEUE_STATE_COUNT, &state);
-    read_number(&top, "weight", 1, WEIGHT_MAX, spec);
-    read_number(&top, "priority", -PRIORITY_MAX, PRIORITY_MAX, spec);
-    read_amounts(&top, "deserved", spec);
-    read_amounts(&top, "guarantee", spec);
-    read_amounts(&top, "cap", spec);
-    if (json_get_bool(&top, "reclaimable", &is_reclaimable))
-        show_set(spec, "reclaimable", json_boolean(is_reclaimable));
-    if (json_get_duration(&top, "minRuntime", MIN_RUNTIME_MAX_MS, &min_runtime_ms))
-        show_number(spec, "minRuntime", min_runtime_ms);
-    if (call->problem.code) {
-        json_decref(spec);
-        return NULL;
-    }
-    op = op_new(OP_QUEUE_PUT, NULL, NULL);
-    op->queue_put.name = text_copy(name);
-    op->queue_put.parent = text_copy(text_eq(name, "root") ? "" : parent);
-    op->queue_put.spec = json_dumps(spec, JSON_COMPACT | JSON_SORT_KEYS);
-    op->queue_put.state = (enum queue_state)state;
-    op->queue_put.by = text_copy(call->who.user);
-    json_decref(spec);
-    return op;
-}
-
 static void changed(struct call *call)
 {
+    ((struct state *)call->state)->warns = true;
     call_read(call, queue_read, ask_one);
 }
 
@@ -328,8 +219,8 @@ void on_queues_create(struct call *call)
     json_t *body = call_body(call);
     struct op *op;
 
-    rename_capability(body);
-    op = body ? read_queue(call, body, NULL) : NULL;
+    queue_spec_rename(body);
+    op = body ? queue_spec_read(call, body, NULL) : NULL;
 
     json_decref(body);
     if (!op) {
@@ -384,7 +275,7 @@ static void put_loaded(struct call *call)
     struct op *op = NULL;
     uint64_t wanted = 0;
 
-    rename_capability(body);
+    queue_spec_rename(body);
     if (body && !state->row)
         call_not_found(call, "queue", state->name);
     if (body && state->row && call_if_match(call, &wanted)) {
@@ -393,7 +284,7 @@ static void put_loaded(struct call *call)
         object = is_patch ? patched(state->row, body) : json_incref(body);
         if (is_patch)
             drop_nulls(object);
-        op = read_queue(call, object, state->name);
+        op = queue_spec_read(call, object, state->name);
         /* A patch was laid on the row that was read: nothing may come between. */
         if (op)
             op->queue_put.if_rev = wanted || !is_patch ? wanted : state->row->rev;

@@ -4,6 +4,7 @@
 
 #include "base/quantity.h"
 #include "server/call.h"
+#include "server/guarantees.h"
 #include "server/routes.h"
 #include "server/show.h"
 
@@ -57,6 +58,7 @@ static void show_why(struct call *call, const struct view_answer *answer, const 
     show_amount(call->answer, "borrowed", resource,
                 allocated > deserved ? allocated - deserved : 0);
     show_amount(call->answer, "below", resource, allocated < deserved ? deserved - allocated : 0);
+    guarantees_show(call->state, resource, call->answer);
     show_set(call->answer, "holders", show_holders(call, answer, resource));
     if (answer->n_more)
         show_number(call->answer, "moreHolders", (int64_t)answer->n_more);
@@ -79,12 +81,33 @@ static void why_came(const struct view_answer *answer, void *arg)
     call_end(call);
 }
 
-void on_queue_why(struct call *call)
+static void free_state(void *state)
+{
+    guarantees_fini(state);
+    mem_free(state);
+}
+
+static int why_read(struct call *call, struct reader *reader, struct err *err)
+{
+    return guarantees_read(reader, call->state, err);
+}
+
+static void why_loaded(struct call *call)
 {
     const char *resource = call_query(call, "resource");
     struct view_question question = { .kind = VIEW_QUEUE,
                                       .name = call->args[0],
                                       .resource = resource ? resource : "cpu" };
 
-    view_ask(call->server->view, &question, call->server->loop, why_came, call);
+    if (call->server->is_closing)
+        call_end(call);
+    else
+        view_ask(call->server->view, &question, call->server->loop, why_came, call);
+}
+
+void on_queue_why(struct call *call)
+{
+    call->state = NEW0(struct guarantees);
+    call->free_state = free_state;
+    call_read(call, why_read, why_loaded);
 }

@@ -11,10 +11,24 @@ static void show_part(json_t *object, const json_t *spec, const char *key)
         show_set(object, key, json_deep_copy(value));
 }
 
+static void show_limits(json_t *object, json_t *limits)
+{
+    json_t *out, *amounts;
+    const char *group;
+
+    if (!limits)
+        return;
+    out = json_object();
+    json_object_foreach(limits, group, amounts) show_set(out, group, show_amounts(amounts));
+    show_set(object, "nodeGroupLimits", out);
+}
+
 json_t *show_queue(const struct row_queue *row)
 {
-    static const char *const keys[] = { "weight",    "priority", "deserved",
-                                        "guarantee", "cap",      "reclaimable" };
+    static const char *const keys[] = { "weight",     "priority",  "deserved",
+                                        "guarantee",  "cap",       "reclaimable",
+                                        "preemption", "hierarchy", "hierarchyWeights" };
+    static const char *const groups[] = { "nodeGroupAffinity", "nodeGroupAntiAffinity" };
     json_t *object = json_object(), *spec = show_read_object(row->spec);
 
     show_text(object, "name", row->name);
@@ -22,6 +36,10 @@ json_t *show_queue(const struct row_queue *row)
     show_text(object, "state", queue_state_words[row->state]);
     for (size_t i = 0; i < COUNT_OF(keys); i++)
         show_part(object, spec, keys[i]);
+    for (size_t i = 0; i < COUNT_OF(groups); i++)
+        if (json_object_get(spec, groups[i]))
+            show_set(object, groups[i], json_deep_copy(json_object_get(spec, groups[i])));
+    show_limits(object, json_object_get(spec, "nodeGroupLimits"));
     if (json_object_get(spec, "minRuntime"))
         show_duration(object, "minRuntime",
                       json_integer_value(json_object_get(spec, "minRuntime")));

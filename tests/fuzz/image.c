@@ -113,7 +113,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     const uint8_t *at = data, *end = data + n, *begin[3];
     CLEANUP(str_fini) struct str index = { 0 }, manifest = { 0 }, config = { 0 };
-    CLEANUP(freep) char *manifest_at = NULL, *config_at = NULL, *reference = NULL, *store = NULL;
+    CLEANUP(freep) char *manifest_at = NULL, *config_at = NULL, *reference = NULL;
     char digest[DIGEST_HEX_SIZE] = "";
     static struct runtime rt = { .unpack_path = (char *)"/bin/true" };
     struct image image = { 0 };

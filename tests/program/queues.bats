@@ -65,6 +65,48 @@ slots() { [ "$("$BERTH" queue show "$1" -o json | jq -r '.usage.allocated.slot /
     curl_api GET /v1/queues/night | head -n -1 | jq -e '.weight == 1 and .parent == "root" and .minRuntime == "1m30s"'
 }
 
+@test "a queue takes every key of a scenario document" {
+    "$BERTH" queue create odd --preemption never --hierarchy root/eng/dev --hierarchy-weights 100/50/50 \
+        --require-groups g1,g2 --prefer-groups g2 --forbid-groups g3 --avoid-groups g4 --group-limit g1:cpu=3,memory=1Gi
+    want='{preemption: "never", hierarchy: "root/eng/dev", hierarchyWeights: "100/50/50",
+        nodeGroupAffinity: {required: ["g1", "g2"], preferred: ["g2"]},
+        nodeGroupAntiAffinity: {required: ["g3"], preferred: ["g4"]}, nodeGroupLimits: {g1: {cpu: "3", memory: "1Gi"}}}'
+    is='{preemption, hierarchy, hierarchyWeights, nodeGroupAffinity, nodeGroupAntiAffinity, nodeGroupLimits}'
+    curl_api GET /v1/queues/odd | head -n -1 | jq -e "$is == $want"
+    # What is not named stays, also through a change of another.
+    "$BERTH" queue set odd --weight 3
+    curl_api GET /v1/queues/odd | head -n -1 | jq -e "$is == $want"
+    "$BERTH" queue set odd --preemption allowed --avoid-groups ''
+    curl_api GET /v1/queues/odd | head -n -1 | jq -e '.preemption == "allowed" and .nodeGroupAntiAffinity == {required: ["g3"], preferred: []}'
+    "$BERTH" queue list -o cols=QUEUE,PREEMPTION | grep -qE '^default +allowed'
+    run "$BERTH" queue set odd --hierarchy root/eng --hierarchy-weights 1
+    [ "$status" -ne 0 ]
+    [[ $output == *"a whole number for each step"* ]]
+    run "$BERTH" queue set odd --group-limit g1
+    [ "$status" -eq 2 ]
+    run curl_api PATCH /v1/queues/odd -H 'If-Match: *' -H 'Content-Type: application/json' -d '{"nodeGroupAffinity":{"requires":[]}}'
+    [ "${lines[-1]}" = 422 ]
+}
+
+@test "guarantees above what there is are warned of" {
+    # Nobody knows yet what there will be.
+    run --separate-stderr "$BERTH" queue create early --guarantee slot=3
+    [ -z "$stderr" ]
+    needs_root
+    start_agent --offer slot=4
+    until_true 20 sh -c "'$BERTH' node list --no-header | grep -q ready"
+    run --separate-stderr "$BERTH" queue set early --guarantee slot=4
+    [ -z "$stderr" ]
+    run --separate-stderr "$BERTH" queue create late --guarantee slot=1
+    [ "$status" -eq 0 ]
+    [[ $stderr == *"slot: the queues are guaranteed 5 in all, and the nodes offer 4"* ]]
+    run "$BERTH" queue why default --resource slot
+    [[ $output =~ guaranteed\ 5\ to\ all\ queues,\ of\ 4\ .*nothing\ is\ left ]]
+    run --separate-stderr "$BERTH" queue set early --guarantee slot=3
+    [ -z "$stderr" ]
+    "$BERTH" queue why default --resource slot -o json | jq -e '.guaranteed == "4" and .cluster == "4" and (has("exceeded")|not)'
+}
+
 @test "what cannot be is refused where it stands" {
     "$BERTH" queue create lab --guarantee cpu=4
     run "$BERTH" queue create over --parent lab --guarantee cpu=5

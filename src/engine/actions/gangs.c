@@ -334,7 +334,8 @@ static void visit(struct session *s, struct job *job, bool reclaim, const struct
     if (!h.pending.n || (!s->setup->is_reference && !take_is_short(s, job)))
         return;
     set_need(&h);
-    if (!s->setup->is_reference && h.pending.at[0]->group->spec->never_preempts)
+    if (!queue_may_preempt(job->queue) ||
+        (!s->setup->is_reference && !task_may_preempt(h.pending.at[0])))
         return;
     if (reclaim && !may_reclaim(&h))
         return;

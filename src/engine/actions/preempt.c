@@ -2,6 +2,7 @@
  * Preempt: a job that is short of its minimum takes room from less urgent ones of its own queue,
  * then from its own less urgent tasks. What it takes is promised to it: it is being freed.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "engine/actions.h"
@@ -270,7 +271,7 @@ static bool preempt(const struct hunt *h)
 {
     struct node **nodes = ARENA_NEW0_N(&h->s->arena, struct node *, h->s->model->nodes.n + 1);
 
-    if (h->task->group->spec->never_preempts)
+    if (!task_may_preempt(h->task))
         return false;
     return take_from_any(h, nodes, list_nodes(h, true, nodes)) ||
            take_from_any(h, nodes, list_nodes(h, false, nodes));
@@ -378,8 +379,14 @@ static void run(struct session *s, const struct berth_value *arguments)
 static int check(const struct berth_value *arguments, struct err *err)
 {
     struct arguments args = { 0 };
+    int r = arguments_read(arguments, known, COUNT_OF(known), NULL, &args, err);
 
-    return arguments_read(arguments, known, COUNT_OF(known), NULL, &args, err);
+    if (r == 0 && (args.percent < 0 || args.percent > 100))
+        return err_set(err, -EINVAL, "/minCandidateNodesPercentage: a number from 0 to 100");
+    if (r == 0 && (args.least < 0 || args.most < 0))
+        return err_set(err, -EINVAL, "/%s: 0 or more",
+                       args.least < 0 ? "minCandidateNodesAbsolute" : "maxCandidateNodesAbsolute");
+    return r;
 }
 
 const struct action action_preempt = {

@@ -313,7 +313,7 @@ static void take_held(struct session *s, struct task *task, bool reclaim)
     int64_t wake_at_ms = s->wake_at_ms;
     struct why why;
 
-    if (task->group->spec->never_preempts ||
+    if (!task_may_preempt(task) ||
         (reclaim && (!queue_may_allocate(s, queue, task->group->kind, &why) ||
                      !queue_is_preemptive(s, queue, task))))
         return;

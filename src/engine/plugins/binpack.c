@@ -18,6 +18,12 @@ struct arguments {
     size_t n;
 };
 
+/* The names as they stand; numbers are held to be such, and read where they are needed. */
+struct read {
+    const char *names;
+    double ignored;
+};
+
 static double number_of(const struct berth_value *arguments, const char *name, double otherwise)
 {
     const struct berth_value *value = berth_value_get(arguments, name);
@@ -51,12 +57,15 @@ static void add_names(const struct berth_value *arguments, const char *names, co
 static int configure(const struct berth_value *arguments, struct arena *arena, void **out,
                      struct err *err)
 {
-    static const struct argument known[] = { { "binpack.resources", ARG_TEXT, 0 } };
+    static const struct argument known[] = {
+        { "binpack.resources", ARG_TEXT, offsetof(struct read, names) },
+        { "binpack.weight", ARG_DOUBLE, offsetof(struct read, ignored) },
+        { "binpack.cpu", ARG_DOUBLE, offsetof(struct read, ignored) },
+        { "binpack.memory", ARG_DOUBLE, offsetof(struct read, ignored) },
+    };
     struct arguments *a = ARENA_NEW0(arena, struct arguments);
-    struct {
-        const char *names;
-    } read = { NULL };
-    int r = arguments_read(arguments, known, COUNT_OF(known), "binpack.", &read, err);
+    struct read read = { NULL, 0 };
+    int r = arguments_read(arguments, known, COUNT_OF(known), "binpack.resources.", &read, err);
 
     a->list = ARENA_NEW0_N(arena, struct weight, 64);
     a->weight = number_of(arguments, "binpack.weight", 1);

@@ -18,6 +18,7 @@ struct levels {
 
 struct arguments {
     int64_t interval_ms, period_ms;
+    const struct berth_value *strategies;
     struct levels low,
         high; /* below all of the first: takes more; above one of the second: gives */
 };
@@ -64,6 +65,8 @@ static int read_parameters(const struct berth_value *value, struct arguments *a,
 
 static int read_strategies(const struct berth_value *list, struct arguments *a, struct err *err)
 {
+    if (list && list->kind != BERTH_VALUE_LIST)
+        return err_set(err, -EINVAL, "/strategies: a list");
     for (size_t i = 0; list && i < list->n_members; i++) {
         const struct berth_value *name = berth_value_get(&list->members[i], "name");
         int r;
@@ -82,14 +85,15 @@ static int configure(const struct berth_value *arguments, struct arena *arena, v
     static const struct argument known[] = {
         { "interval", ARG_DURATION, offsetof(struct arguments, interval_ms) },
         { "metricsPeriod", ARG_DURATION, offsetof(struct arguments, period_ms) },
+        { "strategies", ARG_ANY, offsetof(struct arguments, strategies) },
     };
     struct arguments *a = ARENA_NEW0(arena, struct arguments);
     int r;
 
-    *a = (struct arguments){ 300000, 300000, { { 100, 100, 100 } }, { { 100, 100, 100 } } };
+    *a = (struct arguments){ 300000, 300000, NULL, { { 100, 100, 100 } }, { { 100, 100, 100 } } };
     *out = a;
-    r = arguments_read(arguments, known, COUNT_OF(known), "strategies", a, err);
-    return r < 0 ? r : read_strategies(berth_value_get(arguments, "strategies"), a, err);
+    r = arguments_read(arguments, known, COUNT_OF(known), NULL, a, err);
+    return r < 0 ? r : read_strategies(a->strategies, a, err);
 }
 
 /* --- Nodes */
