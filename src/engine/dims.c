@@ -48,6 +48,8 @@ uint32_t dim_of(struct model *model, const char *name)
     column->pipelined = NEW0_N(int64_t, model->columns_cap + 1);
     column->idle = NEW0_N(int64_t, model->columns_cap + 1);
     column->future = NEW0_N(int64_t, model->columns_cap + 1);
+    column->shared = NEW0_N(int64_t, model->columns_cap + 1);
+    column->sum_shared = 0;
     return dim->id;
 }
 
@@ -106,11 +108,24 @@ int64_t asks_of(const struct asks *asks, uint32_t dim)
     return 0;
 }
 
+/* On a node that takes nothing only what is held there is still to be shared. */
+static void count_shared(const struct model *model, struct column *c, uint32_t at)
+{
+    const struct berth_node *kept = model->nodes.at[at]->kept;
+    bool is_limited = c->offers[at] < UNLIMITED;
+    bool serves = kept->state == NODE_READY && !kept->cordoned && !kept->draining;
+    int64_t shared = !is_limited ? 0 : serves ? c->offers[at] : c->used[at];
+
+    c->sum_shared += (wide)shared - c->shared[at];
+    c->shared[at] = shared;
+}
+
 void column_renew(struct model *model, uint32_t dim, uint32_t at)
 {
-    const struct column *c = &model->columns[dim];
+    struct column *c = &model->columns[dim];
     int64_t said;
 
+    count_shared(model, c, at);
     c->idle[at] = wrap_sub(c->offers[at], c->used[at]);
     c->future[at] = wrap_sub(wrap_add(c->idle[at], c->releasing[at]), c->pipelined[at]);
     if (dim != DIM_CPU && dim != DIM_MEMORY)

@@ -396,6 +396,21 @@ static struct victims agree(struct session *s, const struct hooked *hooked,
     return is_set ? set : (struct victims){ 0 };
 }
 
+bool victims_may_be(struct session *s, const struct job *job, bool reclaim)
+{
+    const struct hooked *hooked =
+        &s->setup->hooked[reclaim ? HOOKED_RECLAIMABLE : HOOKED_PREEMPTABLE];
+
+    if (s->policy->victims != VICTIMS_EVERY_TIER)
+        return true; /* one without victims may not be asked */
+    for (size_t i = 0; i < hooked->n; i++) {
+        const struct plugin *plugin = hooked->at[i]->plugin;
+        if (plugin->has_victims && !plugin->has_victims(s, hooked->at[i], job, reclaim))
+            return false;
+    }
+    return true;
+}
+
 struct victims victims_agree(struct session *s, bool reclaim, const struct task *task,
                              const struct victims *from)
 {

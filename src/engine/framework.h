@@ -126,6 +126,10 @@ struct plugin {
                              const struct victims *from, struct victims *to);
     enum vote (*reclaimable)(struct session *s, struct plugin_use *use, const struct task *task,
                              const struct victims *from, struct victims *to);
+    /** Whether it would let anybody at all go for the job, as things are; NULL: perhaps. Asked so
+     * that no node need be tried where it would not. */
+    bool (*has_victims)(struct session *s, struct plugin_use *use, const struct job *job,
+                        bool reclaim);
     /** What it says of victims goes by the taker's class and priorities, by the node, its tasks and
      * how many tasks their jobs have alone. */
     bool has_local_victims;
@@ -260,6 +264,8 @@ bool queue_is_overused(struct session *s, const struct queue *queue);
 bool queue_is_preemptive(struct session *s, const struct queue *queue, const struct task *task);
 bool queue_may_allocate(struct session *s, const struct queue *queue, const struct kind *kind,
                         struct why *why);
+/** Whether all plugins that have a say could let somebody go for the job. */
+bool victims_may_be(struct session *s, const struct job *job, bool reclaim);
 /** The victims among `from`, after all tiers; lists live in the session's arena. */
 struct victims victims_agree(struct session *s, bool reclaim, const struct task *task,
                              const struct victims *from);

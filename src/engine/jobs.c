@@ -73,10 +73,12 @@ static void count_state(struct model *model, struct task *task, enum berth_task_
         model->n_pending += (uint64_t)by;
     if (!job->queue)
         return;
-    if (state == BERTH_TASK_PENDING)
+    if (state == BERTH_TASK_PENDING) {
         queue_sum(model, &job->queue->pending, job->queue, &task->group->kind->asks, by);
-    else if (state_is_allocated(state))
+    } else if (state_is_allocated(state)) {
         queue_sum(model, &job->queue->allocated, job->queue, task_asks(task), by);
+        queue_count(job->queue, job->priority, by);
+    }
 }
 
 void task_count(struct model *model, const struct task *task, int sign)
@@ -318,11 +320,24 @@ static int32_t job_priority(const struct model *model, const struct berth_job *k
     return 0;
 }
 
+/* What it has placed counts under its priority. */
+static void set_priority(struct job *job, int32_t priority)
+{
+    int64_t n = job->n[BERTH_TASK_ALLOCATED] + job->n[BERTH_TASK_BINDING] +
+                job->n[BERTH_TASK_BOUND] + job->n[BERTH_TASK_RUNNING];
+
+    if (n && job->queue) {
+        queue_count(job->queue, job->priority, -n);
+        queue_count(job->queue, priority, n);
+    }
+    job->priority = priority;
+}
+
 void jobs_rank(struct model *model)
 {
     JOB_EACH (job, model) {
         lines_drop(model, job);
-        job->priority = job_priority(model, job->kept);
+        set_priority(job, job_priority(model, job->kept));
         lines_take(model, job);
     }
 }
@@ -505,7 +520,7 @@ void job_put(struct model *model, const char *id, struct berth_job *kept)
         lines_drop(model, job);
         free(job->kept);
         job->kept = kept;
-        job->priority = job_priority(model, kept);
+        set_priority(job, job_priority(model, kept));
         job->min_available = least(kept);
         for (size_t i = 0; i < job->n_groups; i++)
             job->groups[i].spec = &kept->groups[i];

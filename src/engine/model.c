@@ -37,6 +37,7 @@ static void queue_free(struct queue *queue)
     free(queue->name);
     free(queue->allocated);
     free(queue->pending);
+    VEC_FINI(&queue->placed);
     free(queue);
 }
 
@@ -48,6 +49,7 @@ static void column_free(struct column *c)
     free(c->pipelined);
     free(c->idle);
     free(c->future);
+    free(c->shared);
 }
 
 void model_fini(struct model *model)
@@ -175,8 +177,8 @@ static void shift_columns(struct model *model, size_t at, size_t n, int by)
 
     for (size_t i = 0; i < model->dims.n; i++) {
         struct column *c = &model->columns[i];
-        int64_t *const arrays[] = { c->offers,    c->used, c->releasing,
-                                    c->pipelined, c->idle, c->future };
+        int64_t *const arrays[] = { c->offers, c->used,   c->releasing, c->pipelined,
+                                    c->idle,   c->future, c->shared };
         for (size_t k = 0; k < COUNT_OF(arrays); k++)
             shift(arrays[k], sizeof(int64_t), at, n, by);
     }
@@ -204,6 +206,7 @@ static void grow_columns(struct model *model)
         c->pipelined = mem_resize(c->pipelined, cap + 1, sizeof(int64_t));
         c->idle = mem_resize(c->idle, cap + 1, sizeof(int64_t));
         c->future = mem_resize(c->future, cap + 1, sizeof(int64_t));
+        c->shared = mem_resize(c->shared, cap + 1, sizeof(int64_t));
     }
     rows->alike = mem_resize(rows->alike, cap + 1, sizeof(uint32_t));
     rows->name = mem_resize(rows->name, cap + 1, sizeof(uint32_t));
@@ -253,6 +256,8 @@ static void node_leave(struct model *model, struct node *node)
     VEC_EACH (task, &node->tasks)
         model->n_in_between -= task_is_in_between(*task);
     model->n_lacking -= is_lacking(model, node->at);
+    for (size_t i = 0; i < model->dims.n; i++)
+        model->columns[i].sum_shared -= model->columns[i].shared[at];
     shift_columns(model, at, model->nodes.n, -1);
     for (size_t i = at; i + 1 < model->nodes.n; i++) {
         model->nodes.at[i] = model->nodes.at[i + 1];
@@ -384,6 +389,19 @@ struct queue *queue_ref(struct model *model, const char *name)
     queue->at = NOWHERE;
     map_put(&model->queue_map, queue->name, queue);
     return queue;
+}
+
+void queue_count(struct queue *queue, int32_t priority, int64_t by)
+{
+    size_t i = 0;
+
+    while (i < queue->placed.n && queue->placed.at[i].priority != priority)
+        i++;
+    if (i == queue->placed.n)
+        VEC_PUSH(&queue->placed, ((struct placed){ .priority = priority }));
+    queue->placed.at[i].n += (uint64_t)by;
+    if (!queue->placed.at[i].n)
+        VEC_SWAP_OUT(&queue->placed, i);
 }
 
 void queue_tidy(struct model *model, struct queue *queue)

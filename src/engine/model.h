@@ -50,6 +50,8 @@ struct asks {
 struct column {
     int64_t *offers, *used, *releasing, *pipelined; /* used counts what is releasing too */
     int64_t *idle, *future; /* what these leave: offers - used; idle + releasing - pipelined */
+    int64_t *shared;        /* of nodes in service what they offer, of others what is used there; */
+    wide sum_shared;        /* unlimited counts as nothing */
 };
 
 /* What a scan reads of nodes beside their amounts, by node->at. */
@@ -134,6 +136,12 @@ struct node {
     uint8_t silent;         /* heard of too long ago: SILENT_... bits, see serverless.h */
 };
 
+/* How many tasks of a queue's jobs of one priority have a place. */
+struct placed {
+    int32_t priority;
+    uint64_t n;
+};
+
 struct queue {
     char *name;
     const struct berth_queue *kept; /* NULL: only referred to */
@@ -141,9 +149,10 @@ struct queue {
     uint32_t n_jobs;
     wide *allocated, *pending; /* sums over its tasks by dimension; n_sums of them */
     size_t n_sums;
-    struct job *first; /* its jobs, in no order */
-    void *seat;        /* a session's own state of it */
-    uint64_t seated;   /* by which session */
+    VEC_OF(struct placed) placed; /* by priority, in no order; none is 0 */
+    struct job *first;            /* its jobs, in no order */
+    void *seat;                   /* a session's own state of it */
+    uint64_t seated;              /* by which session */
 };
 
 struct task_extra {
@@ -332,6 +341,8 @@ static inline int64_t column_future(const struct column *c, uint32_t at)
 /** Works out what hangs on offers, used, releasing and pipelined after one of them changed. */
 void column_renew(struct model *model, uint32_t dim, uint32_t at);
 
+/** Counts tasks of a priority that a queue has placed, up or down. */
+void queue_count(struct queue *queue, int32_t priority, int64_t by);
 /** A node, queue or job by key, or NULL; the _ref ones make a stand-in. */
 struct node *node_find(const struct model *model, const char *id);
 struct node *node_ref(struct model *model, const char *id);

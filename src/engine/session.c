@@ -34,6 +34,21 @@ static void read_cursor(struct session *s)
         s->cursor |= (uint32_t)((const unsigned char *)memo->data)[i] << (8 * i);
 }
 
+/* What queues share. Only profiles that count all nodes, whatever their state, add it up anew. */
+static void set_total(struct session *s)
+{
+    const struct model *model = s->model;
+
+    for (size_t d = 0; d < model->dims.n; d++) {
+        const struct column *c = &model->columns[d];
+        if (s->policy->capacity == CAPACITY_USABLE)
+            s->total[d] = c->sum_shared;
+        for (size_t i = 0; s->policy->capacity == CAPACITY_ALL && i < model->nodes.n; i++)
+            if (c->offers[i] < UNLIMITED)
+                s->total[d] += c->offers[i];
+    }
+}
+
 struct session *session_open(struct model *model, const struct setup *setup,
                              const struct berth_cycle_in *in, struct arena *out)
 {
@@ -51,17 +66,7 @@ struct session *session_open(struct model *model, const struct setup *setup,
     set_shard(s);
     read_cursor(s);
     s->total = ARENA_NEW0_N(&s->arena, wide, model->dims.n + 1);
-    for (size_t i = 0; i < model->nodes.n; i++) {
-        const struct berth_node *kept = model->nodes.at[i]->kept;
-        bool usable = setup->policy.capacity == CAPACITY_ALL ||
-                      (kept->state == NODE_READY && !kept->cordoned && !kept->draining);
-        for (size_t d = 0; d < model->dims.n; d++) {
-            /* On a node that takes nothing only what is held there still counts. */
-            const struct column *c = &model->columns[d];
-            if (c->offers[i] < UNLIMITED)
-                s->total[d] += usable ? c->offers[i] : c->used[i];
-        }
-    }
+    set_total(s);
     for (size_t i = 0; i < setup->n_uses; i++) {
         setup->uses[i].state = NULL;
         if (setup->uses[i].plugin->open)

@@ -74,6 +74,35 @@ static void dump_queue(const struct queue *queue, struct str *out)
     str_add(out, "\n");
 }
 
+/* What is kept as sums is what one would add up. */
+static void check_sums(const struct model *model)
+{
+    uint64_t n_pending = 0, n_placed = 0, n_in_queues = 0;
+
+    for (size_t d = 0; d < model->dims.n; d++) {
+        const struct column *c = &model->columns[d];
+        wide shared = 0;
+        for (size_t i = 0; i < model->nodes.n; i++) {
+            const struct berth_node *kept = model->nodes.at[i]->kept;
+            bool serves = kept->state == NODE_READY && !kept->cordoned && !kept->draining;
+            if (c->offers[i] < UNLIMITED)
+                shared += serves ? c->offers[i] : c->used[i];
+        }
+        CHECK(shared == c->sum_shared);
+    }
+    JOB_EACH (job, model) {
+        n_pending += job->n[BERTH_TASK_PENDING];
+        for (int state = 0; state < BERTH_TASK_STATE_COUNT; state++)
+            n_placed +=
+                job->queue && state_is_allocated((enum berth_task_state)state) ? job->n[state] : 0;
+    }
+    VEC_EACH (queue, &model->queues)
+        VEC_EACH (placed, &(*queue)->placed)
+            n_in_queues += placed->n;
+    CHECK_EQ(model->n_pending, n_pending);
+    CHECK_EQ(n_in_queues, n_placed);
+}
+
 static char *dump(struct berth_engine *engine)
 {
     struct model *model = engine_model(engine);
@@ -86,6 +115,7 @@ static char *dump(struct berth_engine *engine)
         dump_job(job, &out);
     VEC_EACH (queue, &model->queues)
         dump_queue(*queue, &out);
+    check_sums(model);
     arena_fini(&arena);
     return str_take(&out);
 }

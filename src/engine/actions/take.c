@@ -310,13 +310,19 @@ static void take_free(struct session *s, struct task *task)
 static void take_held(struct session *s, struct task *task, bool reclaim)
 {
     const struct queue *queue = task->group->job->queue;
+    int64_t wake_at_ms = s->wake_at_ms;
     struct why why;
 
     if (!task_may_preempt(task) ||
         (reclaim && (!queue_may_allocate(s, queue, task->group->kind, &why) ||
                      !queue_is_preemptive(s, queue, task))))
         return;
-    take_cheapest(s, task, reclaim);
+    if (victims_may_be(s, task->group->job, reclaim)) {
+        take_cheapest(s, task, reclaim);
+    } else if (s->in.is_cold) {
+        take_cheapest(s, task, reclaim);
+        s->wake_at_ms = wake_at_ms; /* who is young and no victim need not grow older */
+    }
 }
 
 /* How many tasks it may evict for. */

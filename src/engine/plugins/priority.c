@@ -62,6 +62,19 @@ static enum vote preemptable(struct session *s, struct plugin_use *use, const st
     return VOTE_PERMIT;
 }
 
+/* Among those of its queue somebody must be less urgent; its own tasks are not asked for here. */
+static bool has_victims(struct session *s, struct plugin_use *use, const struct job *job,
+                        bool reclaim)
+{
+    (void)s, (void)use;
+    if (reclaim || !job->queue)
+        return true;
+    VEC_EACH (placed, &job->queue->placed)
+        if (placed->priority < job->priority)
+            return true;
+    return false;
+}
+
 static enum vote evictable(struct session *s, struct plugin_use *use, const struct taking *taking,
                            const struct victims *from, struct victims *to)
 {
@@ -86,6 +99,7 @@ const struct plugin plugin_priority = {
     .task_order = task_order,
     .sub_job_order = sub_job_order,
     .has_local_victims = true,
+    .has_victims = has_victims,
     .preemptable = preemptable,
     .evictable = evictable,
     .job_starving = job_starving,

@@ -451,6 +451,23 @@ static enum vote reclaimable(struct session *s, struct plugin_use *use, const st
     return VOTE_PERMIT;
 }
 
+/* Some other queue must be over its fair share. */
+static bool has_victims(struct session *s, struct plugin_use *use, const struct job *job,
+                        bool reclaim)
+{
+    const struct share_state *state = use->state;
+
+    if (!reclaim || s->policy->reclaim == RECLAIM_BY_PLUGINS)
+        return true;
+    for (size_t i = 0; i < state->n; i++) {
+        const struct account *a = &state->at[i];
+        for (uint32_t d = 0; a->queue != job->queue && d < s->model->dims.n; d++)
+            if (d != DIM_PODS && a->allocated[d] > a->fair[d])
+                return true;
+    }
+    return false;
+}
+
 /* Whether a queue is over its fair share in all that the taker lacks and the victim holds. */
 static bool is_over(const struct account *a, const wide *left, const struct task *victim,
                     const wide *lacks)
@@ -593,6 +610,7 @@ const struct plugin plugin_share = {
     .allocatable = allocatable,
     .preemptive = preemptive,
     .reclaimable = reclaimable,
+    .has_victims = has_victims,
     .victims_stamp = victims_stamp,
     .evictable = evictable,
     .deserved = deserved,
