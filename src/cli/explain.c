@@ -151,10 +151,12 @@ static void add_part(const json_t *reason, const char *key, const char *before, 
     output_text(reason, key, out);
 }
 
-/* What was asked of a node in words, and what it has instead. */
-static void add_words(const json_t *reason, const char *before, struct str *out)
+/* What was asked of a node in words, and what it has, or is, instead. */
+static void add_words(const json_t *reason, const char *code, const char *before, struct str *out)
 {
     const char *wants = text_of(reason, "wants"), *has = text_of(reason, "has");
+    bool is_state = text_eq(code, wait_codes[WAIT_NODE_CORDONED].word) ||
+                    text_eq(code, wait_codes[WAIT_NODE_NOT_READY].word);
 
     if (!wants[0] && !has[0])
         return;
@@ -162,7 +164,9 @@ static void add_words(const json_t *reason, const char *before, struct str *out)
     if (wants[0])
         str_addf(out, "wants %s%s", wants, has[0] ? ", " : "");
     if (has[0])
-        str_addf(out, "has %s", has);
+        str_addf(out, "%s %s", is_state ? "is" : "has", has);
+    if (text_eq(has, "cordoned"))
+        str_add(out, ", or disabled by its agent"); /* the engine tells these two not apart */
 }
 
 static void print_state(const json_t *explain)
@@ -182,7 +186,7 @@ static void print_state(const json_t *explain)
         add_part(reason, "free", ", free ", &text);
         add_part(reason, "limit", " of ", &text);
     } else if (json_object_get(reason, "wants") || json_object_get(reason, "has")) {
-        add_words(reason, ": ", &text);
+        add_words(reason, code, ": ", &text);
     } else if (known) {
         str_addf(&text, ": %s", known->sentence);
     }
@@ -228,7 +232,7 @@ static void print_origin(const json_t *explain)
         printf("%s\n", text.data);
 }
 
-static void print_failed_node(const json_t *node, const char *head, int width)
+static void print_failed_node(const json_t *node, const char *code, const char *head, int width)
 {
     CLEANUP(str_fini) struct str text = { 0 };
 
@@ -236,7 +240,7 @@ static void print_failed_node(const json_t *node, const char *head, int width)
     add_part(node, "resource", "  ", &text);
     add_part(node, "asked", " needs ", &text);
     add_part(node, "free", ", free ", &text);
-    add_words(node, "  ", &text);
+    add_words(node, code, "  ", &text);
     if (json_object_get(node, "heldBy")) {
         str_add(&text, ": ");
         add_holders(node, &text);
@@ -257,7 +261,7 @@ static void print_failed(const json_t *failed, int width)
     {
         if (i == NODES_SHOWN)
             break;
-        print_failed_node(node, i ? "" : head.data, width);
+        print_failed_node(node, text_of(failed, "code"), i ? "" : head.data, width);
     }
     if (json_array_size(nodes) == 0)
         printf("          %s\n", head.data);

@@ -208,7 +208,9 @@ int cli_change(struct cli *cli, const struct args *args, const struct client_req
     json_array_foreach(json_object_get(item, "warnings"), i, warning)
         fprintf(stderr, "berth: %s\n", json_string_value(json_object_get(warning, "detail")));
     if (output.format == OUTPUT_TABLE)
-        printf("%s  %s\n", str_text(&name), json_string_value(json_object_get(item, "state")));
+        printf("%s  %s%s%s\n", str_text(&name), json_string_value(json_object_get(item, "state")),
+               json_is_true(json_object_get(item, "held")) ? " (held)" : "",
+               json_is_true(json_object_get(item, "suspended")) ? " (suspended)" : "");
     else if (output_item(&output, listing, item, &err) < 0)
         return cli_fail_usage(cli, "%s", err.text);
     return EXIT_DONE;

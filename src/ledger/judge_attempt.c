@@ -69,9 +69,10 @@ void attempt_end(struct trial *t, const struct row_attempt *attempt, const struc
     row->detail = how->detail;
     row->code = how->code;
     row->signal = how->signal;
-    row->ended_at = t->now;
     if (how->started_at && !row->started_at)
         row->started_at = how->started_at;
+    /* What ended while nobody looked did not run until it was found: both instants are the agent's. */
+    row->ended_at = row->started_at && how->ended_at >= row->started_at ? how->ended_at : t->now;
     if (how->timings)
         row_set(&row->timings, how->timings);
     if (how->peaks)
@@ -218,7 +219,8 @@ static void report_ended(struct trial *t, const struct op_report *op)
                                .timings = op->timings,
                                .peaks = op->peaks,
                                .message = op->message,
-                               .started_at = op->started_at };
+                               .started_at = op->started_at,
+                               .ended_at = op->ended_at };
 
     if (!over)
         over = t->past->attempt;

@@ -407,6 +407,42 @@ TEST(an_end_keeps_what_the_agent_says_of_it)
     world_close(&s.w);
 }
 
+/* The end that the row has of an attempt that started at 77 and, as the agent says, ended then. */
+static int64_t end_of(int64_t said, int64_t *now)
+{
+    struct story s = { .number = 1 };
+    struct row_attempt *row;
+    struct op *op;
+    int64_t ended_at;
+
+    world_open(&s.w, "memory:");
+    world_lead(&s.w);
+    CHECK_EQ(world_register(&s.w, "n1", offers), PROBLEM_NONE);
+    s.job = world_submit(&s.w, "{}");
+    CHECK_EQ(world_bind(&s.w, s.job, 0, "n1"), PROBLEM_NONE);
+    CHECK_EQ(tell(&s, "ack"), PROBLEM_NONE);
+    op = report(&s, CAUSE_COMPLETED, 0, 0);
+    op->report.started_at = 77;
+    op->report.ended_at = said;
+    CHECK_EQ(world_run(&s.w, op), PROBLEM_NONE);
+    row = world_attempt(&s.w, s.job, 0, 1);
+    ended_at = row->ended_at;
+    *now = s.w.now;
+    row_free(ROW_ATTEMPT, row);
+    world_close(&s.w);
+    return ended_at;
+}
+
+TEST(what_ended_while_its_agent_was_away_has_its_own_end)
+{
+    int64_t now;
+
+    CHECK_EQ(end_of(99, &now), 99);
+    CHECK(now > 99);
+    CHECK_EQ(end_of(0, &now), now);  /* not said */
+    CHECK_EQ(end_of(76, &now), now); /* before its start: no clock to go by */
+}
+
 TEST(the_first_instant_and_its_timings_stay)
 {
     struct story s = { .number = 1 };

@@ -60,6 +60,7 @@ struct attempt_end {
     int code, signal;
     const char *timings, *peaks, *message; /* NULL: as they are */
     int64_t started_at;                    /* 0: as it is */
+    int64_t ended_at;                      /* by the clock of started_at; 0: now */
     uint64_t evicted_for;                  /* the job for whose sake; 0 none */
 };
 

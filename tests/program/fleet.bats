@@ -196,7 +196,7 @@ Y
     "$BERTH" node list | grep -q 'disabled .*/one'
     job_is "$keeps" running
     [ "$("$BERTH" submit -o id --need-placed --runtime process -- /bin/true >/dev/null 2>&1; echo $?)" = 4 ]
-    until_true 20 sh -c "'$BERTH' explain '$waits' | grep -q NODE_CORDONED"
+    until_true 20 sh -c "'$BERTH' explain '$waits' | grep -q 'NODE_CORDONED .* disabled by its agent'"
     rm "$BATS_TEST_TMPDIR/one/filler"
     until_true 30 node_is one ready
     "$BERTH" wait "$waits" --timeout 60s

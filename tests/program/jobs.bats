@@ -111,7 +111,7 @@ S
     [[ $output == *"/suspended true -> false"* ]]
     curl_api GET "/v1/jobs/$id/attempts" | head -n -1 | jq -e \
         'all(.items[]; .cause == "REQUEUED" and .then == "again" and .tries == 0 and .message == "suspended by admin: the demo")'
-    "$BERTH" job suspend "$id" # twice is as once
+    "$BERTH" job suspend "$id" | grep -q "(suspended)" # twice is as once
     "$BERTH" job resume "$id"
     until_true 20 sh -c "'$BERTH' job show $id -o json | jq -e '.tasks.running==2 and (.suspended|not)'"
     "$BERTH" cancel "$id"
@@ -197,7 +197,7 @@ S
     "$BERTH" wait "$id" --timeout 60s
     "$BERTH" node cordon "$("$BERTH" node list -o id)"
     id=$("$BERTH" submit -o id --runtime process --cpu 250m --memory 64Mi -- true)
-    [ "$("$BERTH" job hold "$id")" = "$id  pending" ]
+    [ "$("$BERTH" job hold "$id")" = "$id  pending (held)" ]
     "$BERTH" job set "$id" --priority 7 --label run=b --label old=x
     "$BERTH" job set "$id" --label old-
     "$BERTH" job show "$id" -o json | jq -e '.held and .priority == 7 and .labels == {run: "b"}'
@@ -216,7 +216,7 @@ S
     node=$("$BERTH" node list -o name)
     "$BERTH" node cordon "$node" --reason 'kernel update'
     id=$("$BERTH" submit -o id --runtime process -- /bin/true)
-    until_true 20 sh -c "'$BERTH' explain $id | grep -q NODE_CORDONED"
+    until_true 20 sh -c "'$BERTH' explain $id | grep -q 'NODE_CORDONED .* is cordoned'"
     "$BERTH" node list -o wide | grep -q 'kernel update'
     "$BERTH" node uncordon "$node"
     "$BERTH" wait "$id" --timeout 60s
