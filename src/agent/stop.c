@@ -30,6 +30,7 @@ struct stop_split stop_split(int64_t budget_ms)
 
 /* ---- Those that are to end ---- */
 
+/* With the grace of each, but no more than grace_ms. */
 static void stop_each(struct agent *agent, bool only_waiting, int64_t grace_ms)
 {
     struct sents names = attempts_names(agent);
@@ -41,9 +42,10 @@ static void stop_each(struct agent *agent, bool only_waiting, int64_t grace_ms)
         if (attempt->life.step == LIFE_PREPARING && attempt->life.ack == ACK_NONE)
             attempt_on(attempt, LIFE_DROP); /* the server places it elsewhere */
         else
-            attempt_happens(attempt, &(struct life_news){ .event = LIFE_STOP,
-                                                          .cause = CAUSE_SHUTDOWN,
-                                                          .grace_ms = grace_ms });
+            attempt_happens(attempt, &(struct life_news){
+                                         .event = LIFE_STOP,
+                                         .cause = CAUSE_SHUTDOWN,
+                                         .grace_ms = least(grace_ms, attempt->order.grace_ms) });
     }
     VEC_FINI(&names);
 }

@@ -197,6 +197,30 @@ TEST(what_ends_by_itself_while_the_agent_drains_gets_no_signal)
     fake_end(&fake);
 }
 
+/* Its grace is over long before the half a minute that the agent would give at most. */
+TEST(what_is_stopped_with_the_agent_has_its_own_grace)
+{
+    struct fake_attempt *attempt;
+    int status;
+
+    begin();
+    fake.stop_budget_ms = 3600000;
+    fake_spawn(&fake, NULL);
+    fake_wait(&fake, fake_has_stream, "the stream of work");
+    attempt = fake_add(&fake, "j-1/task.0#1",
+                       SHELL_AND("trap '' TERM; while :; do sleep 1; done", "\"graceMs\":100"));
+    fake_wait(&fake, fake_all_run, "it to run");
+    CHECK_EQ(kill(fake.agent, SIGTERM), 0);
+    fake_wait(&fake, has_left, "the agent to take its leave");
+    CHECK_EQ(kill(fake.agent, SIGTERM), 0); /* ends the waiting */
+    fake_wait(&fake, fake_agent_is_over, "the agent's end");
+    status = fake.exit_status;
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    CHECK_EQ(attempt->cause, CAUSE_SHUTDOWN);
+    CHECK_EQ(attempt->signal, 9);
+    fake_end(&fake);
+}
+
 static bool has_two_registrations(struct fake *f)
 {
     return f->n_registers >= 2 && f->stream;
