@@ -115,19 +115,15 @@ static void on_end(void *arg, int status, const struct problem *problem, const s
     loop_stop(watch->loop);
 }
 
-static void make_query(const struct args *args, struct str *query)
+static void add_query(const char *key, const char *value, struct str *query)
 {
-    static const char *const keys[] = { "type", "job" };
-
-    for (size_t i = 0; i < COUNT_OF(keys); i++) {
-        if (!args_has(args, keys[i]))
-            continue;
-        str_addf(query, "&%s=", keys[i]);
-        client_escape(args_get(args, keys[i]), query);
-    }
+    if (!value[0])
+        return;
+    str_addf(query, "&%s=", key);
+    client_escape(value, query);
 }
 
-static int run(struct watch *watch, const struct args *args, int64_t after)
+static int run(struct watch *watch, const struct args *args, const char *job, int64_t after)
 {
     CLEANUP(str_fini) struct str query = { 0 };
     struct client *client = NULL;
@@ -140,7 +136,9 @@ static int run(struct watch *watch, const struct args *args, int64_t after)
         loop_close(watch->loop);
         return cli_fail_err(watch->cli, &err);
     }
-    make_query(args, &query);
+    if (args_has(args, "type"))
+        add_query("type", args_get(args, "type"), &query);
+    add_query("job", job, &query);
     if (watch->output.format == OUTPUT_TABLE && watch->output.has_head)
         printf("%-8s  %-12s  %-18s  %-20s  %-10s  %s\n", "REVISION", "TIME", "TYPE", "SUBJECT",
                "BY", "WHAT");
@@ -165,6 +163,7 @@ static int run(struct watch *watch, const struct args *args, int64_t after)
 static int run_watch(struct cli *cli, const struct args *args)
 {
     struct watch watch = { .cli = cli, .left = -1 };
+    struct job_name job = { .job = "" };
     struct err err = { 0 };
     int64_t after = -1;
     int r = cli_need_output(cli, args, &watch.output);
@@ -176,7 +175,14 @@ static int run_watch(struct cli *cli, const struct args *args)
         return cli_fail_usage(cli, "%s", err.text);
     if (watch.output.format == OUTPUT_JSON)
         watch.output.format = OUTPUT_JSONL; /* a stream has no end to close a list */
-    return run(&watch, args, after);
+    if (args_has(args, "job")) {
+        r = cli_need_client(cli, args);
+        if (r == 0)
+            r = job_name_find(cli, args, args_get(args, "job"), &job);
+        if (r != 0)
+            return r;
+    }
+    return run(&watch, args, job.job, after);
 }
 
 static const struct cli_flag own[] = {

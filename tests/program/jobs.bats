@@ -294,6 +294,10 @@ S
     timeout 20 "$BERTH" event watch --from "$from" --limit 5 -o jsonl >"$BATS_TEST_TMPDIR/events"
     jq -s --argjson from "$from" 'map(.revision) == [range($from + 1; $from + 6)]' "$BATS_TEST_TMPDIR/events" | grep -qx true
     grep -q job.submitted "$BATS_TEST_TMPDIR/events"
+    # A job is named as everywhere.
+    [ "$(timeout 20 "$BERTH" event watch --from "$from" --job last --type job.submitted --limit 1 -o template='{subject}')" = "$id" ]
+    run timeout 20 "$BERTH" event watch --job none-such
+    [ "$status" -eq 3 ]
 }
 
 @test "an event's object is the thing as lists show it" {
