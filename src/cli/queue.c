@@ -114,21 +114,23 @@ static int run_delete(struct cli *cli, const struct args *args)
 
 /* ---- create and set ---- */
 
-/* Puts one "RESOURCE=AMOUNT" into an object. */
+/* Puts one "RESOURCE=AMOUNT" into an object, or null for "RESOURCE-", which takes it back. */
 static int put_amount(const char *flag, const char *word, json_t *amounts, struct err *err)
 {
     const char *equals = strchr(word, '=');
+    size_t n = equals ? (size_t)(equals - word) : strlen(word);
+    bool is_back = !equals && n > 1 && word[n - 1] == '-';
     CLEANUP(freep) char *resource = NULL;
     int64_t amount;
 
-    if (!equals || equals == word)
+    if (!is_back && (!equals || equals == word))
         return err_set(err, -EINVAL, "--%s: '%s' is not RESOURCE=AMOUNT", flag, word);
-    resource = mem_copy(word, (size_t)(equals - word));
-    if (quantity_parse(equals + 1, quantity_unit_of(resource), &amount, err) < 0)
+    resource = mem_copy(word, is_back ? n - 1 : n);
+    if (!is_back && quantity_parse(equals + 1, quantity_unit_of(resource), &amount, err) < 0)
         return err_wrap(err, "--%s %s", flag, word);
     if (json_object_get(amounts, resource))
         return err_set(err, -EINVAL, "--%s: %s is there twice", flag, resource);
-    json_object_set_new(amounts, resource, json_string(equals + 1));
+    json_object_set_new(amounts, resource, is_back ? json_null() : json_string(equals + 1));
     return 0;
 }
 
@@ -469,7 +471,9 @@ const struct verb verb_queue_set = {
     .run = run_set,
     .help = "Change a queue; what is not named stays",
     .usage = "[FLAG...] QUEUE",
-    .examples = { "queue set research --state draining", "queue set research --cap cpu=32" },
+    .more = "Amounts are changed one by one; RESOURCE- instead of RESOURCE=AMOUNT takes one back.",
+    .examples = { "queue set research --state draining",
+                  "queue set research --cap cpu=32,memory-" },
     .grammar = &change_grammar,
 };
 const struct verb verb_queue_delete = {

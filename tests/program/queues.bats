@@ -60,6 +60,13 @@ slots() { [ "$("$BERTH" queue show "$1" -o json | jq -r '.usage.allocated.slot /
     [[ $output == *RECLAIMABLE*MIN_RUNTIME* ]]
     [[ $output == *"4 cpu, 8Gi memory"* ]]
     grep -qE '^night .* no +1m30s' <<<"$output"
+    # What is not named stays; what is named with - is taken back.
+    "$BERTH" queue set lab --cap memory=32Gi
+    "$BERTH" queue show lab -o json | jq -e '.cap == {cpu: "8", memory: "32Gi"}'
+    "$BERTH" queue set lab --cap cpu-
+    "$BERTH" queue show lab -o json | jq -e '.cap == {memory: "32Gi"}'
+    run "$BERTH" queue set lab --cap cpu
+    [ "$status" -eq 2 ]
     # What is not named stays; a parent may change.
     "$BERTH" queue set night --weight 1 --parent root
     curl_api GET /v1/queues/night | head -n -1 | jq -e '.weight == 1 and .parent == "root" and .minRuntime == "1m30s"'
