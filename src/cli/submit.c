@@ -453,7 +453,7 @@ int submit_run(struct cli *cli, const struct args *args)
         return r;
     if (output_from_args(args, cli->settings.values[SETTING_OUTPUT], &output, &err) < 0)
         return cli_fail_usage(cli, "%s", err.text);
-    r = args_has(args, "need-placed") ? need_placed(cli, args, object) : 0;
+    r = args_maybe(args, "need-placed") ? need_placed(cli, args, object) : 0;
     if (r == 0)
         r = submit_send(cli, args, object, &job, &is_replayed);
     if (r != 0)

@@ -13,6 +13,13 @@ teardown_file() {
     stop_dev
 }
 
+@test "run --detach prints the id and returns, as submit does" {
+    id=$("$BERTH" run -d --runtime process -- sh -c 'exit 3')
+    run "$BERTH" wait "$id" --timeout 60s
+    [ "$status" -eq 3 ]
+    [ "$("$BERTH" run --detach -o json --runtime process -- /bin/true | jq -r .name)" = true ]
+}
+
 @test "run gives stdout, stderr and the code" {
     run --separate-stderr "$BERTH" run --quiet --image "$(rootdir)" -- sh -c 'echo out; echo err >&2; exit 3'
     [ "$status" -eq 3 ]
