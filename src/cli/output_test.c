@@ -126,16 +126,22 @@ TEST(output_without_rows_has_heads)
     CHECK_TEXT(text, "NAME  SIZE  STATE  AGE\n");
 }
 
-TEST(output_of_an_unknown_column_names_the_nearest)
+TEST(output_of_an_unknown_column_names_the_nearest_or_all)
 {
     struct output output = { .format = OUTPUT_COLS, .cols = "NAME,STAT" };
     struct err err = { 0 };
     int r;
     CLEANUP(freep) char *text = print(&output, items, &r, &err);
+    CLEANUP(freep) char *far = NULL;
 
     CHECK_EQ(r, -EINVAL);
     CHECK_TEXT(err.text, "no column 'STAT'; did you mean STATE");
     CHECK_TEXT(text, "");
+    err = (struct err){ 0 };
+    output.cols = "ZZZZZZ";
+    far = print(&output, items, &r, &err);
+    CHECK_EQ(r, -EINVAL);
+    CHECK_TEXT(err.text, "no column 'ZZZZZZ'; there are NAME SIZE COLOR STATE AGE");
 }
 
 TEST(output_colours_only_when_told)

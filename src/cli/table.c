@@ -39,19 +39,21 @@ const char *table_state_color(const char *word)
 static int find_column(const struct listing *listing, const char *name, const struct column **out,
                        struct err *err)
 {
+    CLEANUP(str_fini) struct str heads = { 0 };
     const char *known[COLUMNS_MAX];
     const char *meant;
 
     for (size_t i = 0; i < listing->n_columns; i++) {
         known[i] = listing->columns[i].head;
+        str_addf(&heads, "%s%s", i ? " " : "", known[i]);
         if (strcasecmp(known[i], name) == 0) {
             *out = &listing->columns[i];
             return 0;
         }
     }
     meant = nearest(name, known, listing->n_columns);
-    return err_set(err, -EINVAL, "no column '%s'%s%s", name, meant ? "; did you mean " : "",
-                   meant ? meant : "");
+    return err_set(err, -EINVAL, "no column '%s'%s%s", name,
+                   meant ? "; did you mean " : "; there are ", meant ? meant : str_text(&heads));
 }
 
 static bool has_all(const struct output *output)
