@@ -236,6 +236,23 @@ static size_t count_lines(const char *path)
     return n;
 }
 
+/* Mounts in this rig's folder, and over the hierarchy that runtimes must not see: others come and go with
+ * what runs beside the tests. */
+static size_t count_mounts(const struct rig *rig)
+{
+    CLEANUP(str_fini) struct str text = { 0 };
+    struct err err = { 0 };
+    const char *hidden = rig->machine.controllers[CONTROLLER_UNIFIED].path;
+    size_t n = 0;
+    char *rest, *line;
+
+    CHECK_OK(file_read(AT_FDCWD, "/proc/self/mountinfo", 1 << 22, &text, &err), &err);
+    rest = text.data;
+    while ((line = strsep(&rest, "\n")))
+        n += strstr(line, rig->dir) || (*hidden && strstr(line, hidden));
+    return n;
+}
+
 /* Counts groups, and what is in them. A process is counted once for each hierarchy. */
 static size_t count_groups(const struct rig *rig, size_t *n_inside)
 {
@@ -285,7 +302,7 @@ void rig_count(const struct rig *rig, struct leftovers *out)
 {
     runtime_rest(rig->runtime); /* kept for the next container: not of this one */
     out->n_fds = test_count_fds();
-    out->n_mounts = count_lines("/proc/self/mountinfo");
+    out->n_mounts = count_mounts(rig);
     out->n_groups = count_groups(rig, &out->n_in_groups);
     out->n_processes = count_processes(rig);
 }
