@@ -4,32 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "base/test.h"
+#include "base/test_folder.h"
 #include "runtime/inside.h"
 
 #define LIST(...) ((const char *const[]){ __VA_ARGS__, NULL })
-
-static char dir[] = "/tmp/berth-config-XXXXXX";
-
-static void leave(void)
-{
-    struct err err = { 0 };
-
-    if (file_remove_tree(AT_FDCWD, dir, &err) < 0)
-        print_error("%s\n", err.text);
-}
-
-static void enter(void)
-{
-    static bool is_there;
-
-    if (is_there)
-        return;
-    is_there = true;
-    CHECK(mkdtemp(dir));
-    atexit(leave);
-}
 
 /* The config.json of a container of an image whose root is this machine's; NULL if it was refused. */
 static json_t *configure(struct container *c, const struct image *image, enum detail *detail,
@@ -40,13 +19,12 @@ static json_t *configure(struct container *c, const struct image *image, enum de
     CLEANUP(str_fini) struct str text = { 0 };
     struct err why = { 0 };
 
-    enter();
-    bundle = text_format("%s/bundle", dir);
+    bundle = text_format("%s/bundle", test_folder());
     path = text_format("%s/config.json", bundle);
     CHECK_OK(file_make_dirs(bundle, 0700, &why), &why);
     c->runtime = RUNTIME_CRUN;
     c->id = "j-1.task.0.1";
-    c->folder = dir;
+    c->folder = test_folder();
     *detail = DETAIL_RUNTIME_FAILED;
     if (config_write(&rt, c, image, detail, err) < 0)
         return NULL;

@@ -10,10 +10,6 @@
 #include "base/test.h"
 #include "runtime/rig.h"
 
-#define COMMAND(...) ((const char *const[]){ __VA_ARGS__, NULL })
-
-enum { OUT, ERR, NOTICE };
-
 static void run_out_of_memory(struct rig *rig, enum runtime_kind kind)
 {
     struct attempt a;

@@ -16,9 +16,6 @@
 #include "base/test.h"
 #include "runtime/rig.h"
 
-#define COMMAND(...) ((const char *const[]){ __VA_ARGS__, NULL })
-
-enum { OUT, ERR, NOTICE };
 static void list_descriptors(struct rig *rig, enum runtime_kind kind)
 {
     struct attempt a;
@@ -45,8 +42,7 @@ TEST(container_inherits_no_descriptor)
 static void end_by_limit(struct rig *rig, enum runtime_kind kind)
 {
     struct attempt a;
-    struct inspection inspection = { .state = FOLDER_RUNNING };
-    struct err err = { 0 };
+    struct inspection inspection;
 
     rig_attempt(rig, &a, kind,
                 COMMAND("sh", "-c", "trap '' TERM; echo ready; while :; do sleep 1000; done"));
@@ -58,11 +54,7 @@ static void end_by_limit(struct rig *rig, enum runtime_kind kind)
     /* As when the agent is gone: nobody but the monitor looks at the clock. */
     watch_free(a.watch);
     a.watch = NULL;
-    for (int i = 0; inspection.state == FOLDER_RUNNING && i < 1000; i++) {
-        usleep(10000);
-        CHECK_OK(runtime_inspect(rig->runtime, a.folder, &inspection, &err), &err);
-    }
-    CHECK_EQ(inspection.state, FOLDER_ENDED);
+    rig_wait_folder(rig, &a, FOLDER_ENDED, &inspection);
     CHECK(inspection.exit.is_limit_over);
     CHECK_EQ(inspection.exit.signal, SIGKILL);
     CHECK(inspection.exit.ended_boot_ms - inspection.exit.started_boot_ms >= 350);

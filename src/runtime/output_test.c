@@ -7,10 +7,6 @@
 #include "base/test.h"
 #include "runtime/rig.h"
 
-#define COMMAND(...) ((const char *const[]){ __VA_ARGS__, NULL })
-
-enum { OUT, ERR, NOTICE };
-
 static void write_binary(struct rig *rig, enum runtime_kind kind)
 {
     struct attempt a;

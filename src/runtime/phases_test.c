@@ -9,9 +9,6 @@
 #include "base/test.h"
 #include "runtime/rig.h"
 
-#define COMMAND(...) ((const char *const[]){ __VA_ARGS__, NULL })
-
-enum { OUT, ERR, NOTICE };
 struct fault {
     int fail_begin, fail_end; /* phase, or -1 */
     int cancel_at;

@@ -222,6 +222,20 @@ void rig_wait_output(const struct attempt *attempt, int stream, const char *text
     }
 }
 
+void rig_wait_folder(struct rig *rig, const struct attempt *attempt, enum folder_state state,
+                     struct inspection *out)
+{
+    int64_t until = deadline();
+    struct err err = { 0 };
+
+    for (;;) {
+        CHECK_OK(runtime_inspect(rig->runtime, attempt->folder, out, &err), &err);
+        if (out->state == state)
+            return;
+        look_again(until, "the folder's state");
+    }
+}
+
 /* ---- what is left ---- */
 
 static size_t count_lines(const char *path)
@@ -348,10 +362,20 @@ static const struct {
     { "runc", RUNTIME_RUNC },
 };
 
+/* Holds what is there after a body against what was there before. */
+static void run_clean(struct rig *rig, enum runtime_kind kind, rig_body_fn *body)
+{
+    struct leftovers before, after;
+
+    rig_count(rig, &before);
+    body(rig, kind);
+    rig_count(rig, &after);
+    rig_check_same(&before, &after);
+}
+
 void rig_each(rig_body_fn *body)
 {
     struct rig rig;
-    struct leftovers before, after;
     bool is_any = false;
 
     rig_open(&rig);
@@ -361,10 +385,7 @@ void rig_each(rig_body_fn *body)
             continue;
         }
         is_any = true;
-        rig_count(&rig, &before);
-        body(&rig, c->kind);
-        rig_count(&rig, &after);
-        rig_check_same(&before, &after);
+        run_clean(&rig, c->kind, body);
     }
     rig_close(&rig);
     if (!is_any)
@@ -395,14 +416,9 @@ void rig_each_lesser(rig_body_fn *const *bodies, size_t n)
 {
     ROW_EACH (c, lesser) {
         struct rig rig;
-        struct leftovers before, after;
         rig_open_as(&rig, c->change);
-        for (size_t i = 0; i < n; i++) {
-            rig_count(&rig, &before);
-            bodies[i](&rig, RUNTIME_PROCESS);
-            rig_count(&rig, &after);
-            rig_check_same(&before, &after);
-        }
+        for (size_t i = 0; i < n; i++)
+            run_clean(&rig, RUNTIME_PROCESS, bodies[i]);
         rig_close(&rig);
     }
 }

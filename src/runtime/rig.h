@@ -6,6 +6,10 @@
 
 #include "runtime/runtime.h"
 
+#define COMMAND(...) ((const char *const[]){ __VA_ARGS__, NULL })
+
+enum { OUT, ERR, NOTICE }; /* streams of a log */
+
 struct rig {
     struct machine machine;
     struct runtime *runtime;
@@ -56,6 +60,9 @@ char *rig_output(const struct attempt *attempt, int stream, size_t *n);
 void rig_wait_output(const struct attempt *attempt, int stream, const char *text);
 void rig_count(const struct rig *rig, struct leftovers *out);
 void rig_check_same(const struct leftovers *before, const struct leftovers *after);
+/** Waits until the attempt's folder is in this state; fails the test after 30 s. */
+void rig_wait_folder(struct rig *rig, const struct attempt *attempt, enum folder_state state,
+                     struct inspection *out);
 /** Waits until no process has this pid, or until it is a zombie; fails the test after 30 s. */
 void rig_wait_gone(pid_t pid);
 typedef void rig_body_fn(struct rig *rig, enum runtime_kind kind);

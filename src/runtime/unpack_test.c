@@ -15,8 +15,6 @@
 #include "base/test.h"
 #include "runtime/rig.h"
 
-#define COMMAND(...) ((const char *const[]){ __VA_ARGS__, NULL })
-
 /* An entry of a layer: a folder ends in '/', a link has a target, all else is a file with its content. */
 struct entry {
     const char *path, *content, *link, *hardlink;

@@ -10,40 +10,18 @@
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/test_folder.h"
 #include "monitor/launch.h"
 #include "runtime/inside.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
-static char dir[] = "/tmp/berth-fuzz-folder-XXXXXX";
-
-static void leave(void)
-{
-    struct err err = { 0 };
-
-    if (file_remove_tree(AT_FDCWD, dir, &err) < 0)
-        fprintf(stderr, "%s\n", err.text);
-}
-
-static void enter(void)
-{
-    static bool is_there;
-
-    if (is_there)
-        return;
-    is_there = true;
-    assert(mkdtemp(dir));
-    atexit(leave);
-}
-
 static void put(const char *name, const uint8_t *data, size_t n)
 {
-    CLEANUP(freep) char *path = text_format("%s/%s", dir, name);
+    CLEANUP(freep) char *path = text_format("%s/%s", test_folder(), name);
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 
     assert(fd >= 0 && (n == 0 || write(fd, data, n) == (ssize_t)n));
@@ -52,7 +30,7 @@ static void put(const char *name, const uint8_t *data, size_t n)
 
 static void unlink_exit(void)
 {
-    CLEANUP(freep) char *path = text_format("%s/exit", dir);
+    CLEANUP(freep) char *path = text_format("%s/exit", test_folder());
 
     unlink(path);
 }
@@ -65,7 +43,7 @@ static void inspect(bool has_exit)
     int r;
 
     snprintf(rt.machine.boot_id, sizeof(rt.machine.boot_id), "boot-1");
-    r = runtime_inspect(&rt, dir, &found, &err);
+    r = runtime_inspect(&rt, test_folder(), &found, &err);
     if (r < 0) {
         assert(err.code == r && err.text[0]);
         return;
@@ -81,7 +59,7 @@ static int take(void)
     struct launch launch = { .fd = -1 };
     int was = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC), r;
 
-    assert(was >= 0 && chdir(dir) == 0);
+    assert(was >= 0 && chdir(test_folder()) == 0);
     r = launch_take(&launch);
 
     if (r == 0) {
@@ -100,7 +78,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     const uint8_t *end = n ? memchr(data, 255, n) : NULL;
     size_t n_launch = end ? (size_t)(end - data) : n;
 
-    enter();
     put("launch", data, n_launch);
     unlink_exit();
     if (end)

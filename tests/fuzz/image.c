@@ -15,24 +15,14 @@
 #include <unistd.h>
 
 #include "base/digest.h"
-#include "base/file.h"
+#include "base/test_folder.h"
 #include "runtime/inside.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
-static char dir[] = "/tmp/berth-fuzz-image-XXXXXX";
-
-static void leave(void)
-{
-    struct err err = { 0 };
-
-    if (file_remove_tree(AT_FDCWD, dir, &err) < 0)
-        fprintf(stderr, "%s\n", err.text);
-}
-
 static void make(const char *name)
 {
-    CLEANUP(freep) char *path = text_format("%s/%s", dir, name);
+    CLEANUP(freep) char *path = text_format("%s/%s", test_folder(), name);
     struct err err = { 0 };
 
     if (file_make_dirs(path, 0700, &err) < 0)
@@ -46,8 +36,6 @@ static void enter(void)
     if (is_there)
         return;
     is_there = true;
-    assert(mkdtemp(dir));
-    atexit(leave);
     make("layout/blobs/sha256");
     make("data/images");
     make("folder/bundle");
@@ -55,7 +43,7 @@ static void enter(void)
 
 static void put(const char *name, const struct str *text)
 {
-    CLEANUP(freep) char *path = text_format("%s/%s", dir, name);
+    CLEANUP(freep) char *path = text_format("%s/%s", test_folder(), name);
     struct err err = { 0 };
 
     if (file_write(AT_FDCWD, path, str_text(text), text->len, 0600, false, &err) < 0)
@@ -87,7 +75,7 @@ static char *put_blob(const struct str *text, char digest[DIGEST_HEX_SIZE])
 
 static void clear(const char *name)
 {
-    CLEANUP(freep) char *path = text_format("%s/%s", dir, name);
+    CLEANUP(freep) char *path = text_format("%s/%s", test_folder(), name);
     struct err err = { 0 };
 
     if (file_remove_tree(AT_FDCWD, path, &err) < 0)
@@ -97,7 +85,7 @@ static void clear(const char *name)
 /* What is done with an image that was found. */
 static void use(const struct runtime *rt, const struct image *image)
 {
-    CLEANUP(freep) char *folder = text_format("%s/folder", dir);
+    CLEANUP(freep) char *folder = text_format("%s/folder", test_folder());
     struct container c = {
         .runtime = RUNTIME_CRUN, .id = "j-1.t.0.1", .folder = folder, .network = NETWORK_HOST
     };
@@ -133,10 +121,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     next(&begin[0], end, digest, &index);
     put("layout/index.json", &index);
     if (!rt.data_dir) {
-        rt.data_dir = text_format("%s/data", dir);
+        rt.data_dir = text_format("%s/data", test_folder());
         pthread_mutex_init(&rt.unpacking, NULL);
     }
-    reference = text_format("oci:%s/layout", dir);
+    reference = text_format("oci:%s/layout", test_folder());
     if (image_get(&rt, reference, NULL, &image, &detail, &err) < 0)
         assert(err.text[0] && detail != DETAIL_NONE);
     else
