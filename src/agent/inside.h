@@ -118,7 +118,8 @@ struct agent {
     int64_t generation, ttl_ms, beat_ms, asked_ms; /* asked: when the message under way was sent */
     int64_t lease_until_ms;                        /* no start after this; boot */
     bool was_registered, is_told_down;
-    bool is_disabled_said; /* in the last message that tells */
+    bool is_disabled_said;  /* in the last message that tells */
+    bool is_disabled_heard; /* and that was answered */
     struct client_ticket *registering, *beating, *having, *working, *acking, *wording, *leaving;
     struct timer *register_timer, *beat_timer, *work_timer, *mail_timer, *start_timer;
     bool has_start_timer; /* it is set */

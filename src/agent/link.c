@@ -243,6 +243,7 @@ static void on_beat(void *arg, int r, const struct client_answer *answer, const 
     note_revision(agent, json_integer_value(json_object_get(object, "revision")));
     json_decref(object);
     shelf_trim(agent->shelf, clock_wall_ms(agent->clock));
+    agent->is_disabled_heard = agent->is_disabled_said;
     room_look(agent);
     if (agent->is_disabled_said == (agent->disabled[0] != '\0'))
         timer_set(agent->beat_timer, agent->asked_ms + agent->beat_ms - now_ms(agent));
@@ -395,6 +396,7 @@ static void take_registration(struct agent *agent, const json_t *object)
     agent->beat_ms = json_integer_value(json_object_get(object, "beatMs"));
     agent->link = LINK_UP;
     agent->is_told_down = false;
+    agent->is_disabled_heard = agent->is_disabled_said;
     agent->work_pause_ms = agent->mail_pause_ms = 0;
     if (json_is_true(json_object_get(object, "otherLife")))
         orphan_all(agent);

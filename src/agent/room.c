@@ -67,19 +67,29 @@ static bool can_write(const struct agent *agent, char *out, size_t size)
     return r >= 0;
 }
 
-static void set_disabled(struct agent *agent, const char *why)
+/* The first reason stands while it lasts: the server keeps it, and each new one would be an event. */
+static void disable(struct agent *agent, const char *why)
 {
-    bool was_disabled = agent->disabled[0];
-
-    snprintf(agent->disabled, sizeof(agent->disabled), "%s", why);
-    if (*why)
-        timer_set(agent->room_timer, LOOK_MS);
-    if (was_disabled == (*why != '\0'))
+    timer_set(agent->room_timer, LOOK_MS);
+    if (agent->disabled[0])
         return;
-    if (*why)
-        log_warn("no new work is taken", "why", why, NULL);
-    else
-        log_info("work is taken again", "node", agent->node, NULL);
+    snprintf(agent->disabled, sizeof(agent->disabled), "%s", why);
+    agent->is_disabled_heard = false;
+    log_warn("no new work is taken", "why", why, NULL);
+    link_say_disabled(agent);
+}
+
+/* Not before the server has heard of it: what was not taken meanwhile waits there until it has. */
+static void enable(struct agent *agent)
+{
+    if (!agent->disabled[0])
+        return;
+    if (!agent->is_disabled_heard) {
+        timer_set(agent->room_timer, LOOK_MS);
+        return;
+    }
+    agent->disabled[0] = '\0';
+    log_info("work is taken again", "node", agent->node, NULL);
     link_say_disabled(agent);
 }
 
@@ -88,16 +98,18 @@ void room_look(struct agent *agent)
     char why[sizeof(agent->disabled)] = "";
     bool was_disabled = agent->disabled[0];
 
-    if (!is_short(agent, was_disabled, why, sizeof(why)) && was_disabled)
-        can_write(agent, why, sizeof(why));
-    set_disabled(agent, why);
+    if (is_short(agent, was_disabled, why, sizeof(why)) ||
+        (was_disabled && !can_write(agent, why, sizeof(why))))
+        disable(agent, why);
+    else
+        enable(agent);
 }
 
 bool room_take_failure(struct agent *agent, int error, const char *text)
 {
     if (error != -ENOSPC && error != -EDQUOT && error != -EROFS && error != -EIO)
         return false;
-    set_disabled(agent, text);
+    disable(agent, text);
     return true;
 }
 
