@@ -35,6 +35,7 @@ struct ledger {
     char *address, *server;
     struct clock clock;
     void (*at_point)(const char *point);
+    void (*on_trouble)(const char *why);
     char life[17]; /* of this opening: makes batch names unique */
     char incarnation[DIGEST_HEX_SIZE];
     VEC_OF(struct listener) listeners;
@@ -55,8 +56,8 @@ struct ledger {
     pthread_mutex_t lock; /* of what follows */
     pthread_cond_t arrived;
     struct op *first, **end;
-    size_t n_waiting;
-    bool is_gathering; /* the writer wakes by itself, or when there is a full batch */
+    size_t n_waiting, n_sends; /* sends: since the last batch */
+    bool is_gathering;         /* the writer wakes by itself, or when there is a full batch */
     bool is_closing;
     char trouble[240]; /* why the store cannot be written; "" it can */
 };

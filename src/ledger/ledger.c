@@ -142,6 +142,7 @@ static struct ledger *new_ledger(const struct ledger_options *options)
     l->server = text_copy(options->server ? options->server : "server");
     l->clock = options->clock ? *options->clock : clock_system;
     l->at_point = options->at_point;
+    l->on_trouble = options->on_trouble;
     l->end = &l->first;
     mirror_init(&l->mirror);
     pthread_mutex_init(&l->lock, NULL);
@@ -242,6 +243,7 @@ void ledger_send_all(struct ledger *ledger, struct op **ops, size_t n)
         ledger->end = &ops[i]->next;
     }
     ledger->n_waiting += n;
+    ledger->n_sends += n > 0;
     if (!ledger->is_gathering || ledger->n_waiting >= BATCH_OPS_MAX)
         pthread_cond_signal(&ledger->arrived);
     pthread_mutex_unlock(&ledger->lock);

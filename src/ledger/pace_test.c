@@ -6,7 +6,7 @@ static const struct {
     const char *name;
     int n_before;     /* batches */
     int64_t every_us; /* from one to the next */
-    size_t n_ops;     /* in each */
+    size_t n_sends;   /* in each */
     int64_t since_us; /* the last began */
     int64_t waits_us;
 } rows[] = {
@@ -18,6 +18,7 @@ static const struct {
     { "many and fast, and it is time", 100, 1000, 3, PACE_US, 0 },
     { "many and fast, and then nothing", 100, 1000, 3, PACE_BUSY_US, 0 },
     { "at the pace it stays paced", 100, PACE_US, 3, 0, PACE_US },
+    { "one after the other, however much each asks for", 100, 1000, 1, 500, 0 },
     { "full batches", 100, 6000, 500, 0, 0 },
 };
 
@@ -28,7 +29,7 @@ TEST(only_where_many_ask_at_once_more_is_gathered)
         int64_t now = 1000000000, next;
 
         for (int i = 0; i < c->n_before; i++)
-            pace_note(&pace, c->n_ops, now += c->every_us);
+            pace_note(&pace, c->n_sends, now += c->every_us);
         now += c->since_us;
         next = pace_next_us(&pace, now);
         CHECK_EQ(next > now ? next - now : 0, c->waits_us);

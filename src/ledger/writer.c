@@ -13,7 +13,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/log.h"
 #include "ledger/batch.h"
 
 enum {
@@ -71,13 +70,13 @@ static bool take_ops(struct ledger *l, struct op **ops, size_t *n)
         l->end = &l->first;
     l->n_waiting -= *n;
     if (*n)
-        pace_note(&l->pace, *n, monotonic_us());
+        pace_note(&l->pace, l->n_sends, monotonic_us());
+    l->n_sends = 0;
     is_over = l->is_closing && *n == 0;
     pthread_mutex_unlock(&l->lock);
     return !is_over;
 }
 
-/* Said once as it begins and once as it ends: callers repeat what was refused, many times. */
 static void set_trouble(struct ledger *l, const char *why)
 {
     bool was;
@@ -86,10 +85,8 @@ static void set_trouble(struct ledger *l, const char *why)
     was = l->trouble[0] != '\0';
     snprintf(l->trouble, sizeof(l->trouble), "%s", why);
     pthread_mutex_unlock(&l->lock);
-    if (!was && why[0])
-        log_error("the ledger cannot be written", "why", why, NULL);
-    else if (was && !why[0])
-        log_info("the ledger can be written again", NULL);
+    if (l->on_trouble && was != (why[0] != '\0'))
+        l->on_trouble(why[0] ? why : NULL);
 }
 
 /* ---- answers ---- */

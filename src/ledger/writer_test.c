@@ -28,14 +28,27 @@ static void forget(struct heard *heard)
     VEC_FINI(&heard->batches);
 }
 
+/* What was told of the store's trouble: how often it began and ended. */
+static struct {
+    int n_begun, n_ended;
+} troubles;
+
+static void note_trouble(const char *why)
+{
+    troubles.n_begun += why != NULL;
+    troubles.n_ended += why == NULL;
+}
+
 static void open_heard(struct world *w, const char *address, struct heard *heard)
 {
     struct err err = { 0 };
 
     w->now = 1000;
-    CHECK_OK(
-        ledger_open(&(struct ledger_options){ .store = address, .server = "s1" }, &w->ledger, &err),
-        &err);
+    CHECK_OK(ledger_open(&(struct ledger_options){ .store = address,
+                                                   .server = "s1",
+                                                   .on_trouble = note_trouble },
+                         &w->ledger, &err),
+             &err);
     ledger_listen(w->ledger, hear, heard);
     CHECK_OK(ledger_start(w->ledger, &err), &err);
 }
@@ -207,9 +220,11 @@ static void submit_while_failing(uint64_t from, uint64_t to, const char *how)
     char address[80], why[240];
     size_t n_known = 0;
     uint64_t last;
+    bool is_refused = false;
 
     snprintf(address, sizeof(address), "faulty:%llu-%llu%s:memory:", (unsigned long long)from,
              (unsigned long long)to, how);
+    memset(&troubles, 0, sizeof(troubles));
     open_heard(&w, address, &heard);
     for (int i = 0; i < 50 && n_known < 2; i++) {
         if (world_submit(&w, "{}")) {
@@ -217,6 +232,7 @@ static void submit_while_failing(uint64_t from, uint64_t to, const char *how)
             CHECK(ledger_is_writable(w.ledger, why));
             continue;
         }
+        is_refused = true;
         CHECK_EQ(w.problem.code, PROBLEM_STORE_UNAVAILABLE);
         CHECK(strstr(w.problem.detail, "No space left") || strstr(w.problem.detail, "the store"));
         CHECK(!ledger_is_writable(w.ledger, why));
@@ -227,6 +243,9 @@ static void submit_while_failing(uint64_t from, uint64_t to, const char *how)
     world_close(&w); /* a base may come after the answer */
     /* Whoever follows the batches, bases included, knows the last revision. */
     CHECK_EQ(heard.batches.at[heard.batches.n - 1]->revision, last);
+    /* Told once however often it was refused, and once when it was over. */
+    CHECK(troubles.n_begun >= is_refused && troubles.n_begun <= 2);
+    CHECK_EQ(troubles.n_ended, troubles.n_begun);
     forget(&heard);
 }
 

@@ -141,6 +141,14 @@ static int choose_engine(struct server *server, const struct berth_config *given
     return 0;
 }
 
+static void say_trouble(const char *why)
+{
+    if (why)
+        log_error("the ledger cannot be written", "why", why, NULL);
+    else
+        log_info("the ledger can be written again", NULL);
+}
+
 /* The ledger and all that listens to it. */
 static int open_parts(struct server *server, struct err *err)
 {
@@ -148,7 +156,8 @@ static int open_parts(struct server *server, struct err *err)
     struct ledger_options ledger = { .store = server->store,
                                      .clock = server->clock,
                                      .server = server->name,
-                                     .at_point = options->at_point };
+                                     .at_point = options->at_point,
+                                     .on_trouble = say_trouble };
     struct nodes_options nodes = { .loop = server->node_loop,
                                    .clock = server->clock,
                                    .ttl_ms = options->node_ttl_ms,
