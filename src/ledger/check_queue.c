@@ -1,6 +1,6 @@
 /*
- * The history checker, queues: no bind takes one above its cap. A queue's use is that of its own jobs;
- * what those below it use is added up anew for each question.
+ * The history checker, queues: no bind takes one above its cap. What a job uses is added to its queue and to
+ * each above it; a queue that gets another parent takes its use along.
  */
 #include "ledger/check_inside.h"
 
@@ -33,14 +33,33 @@ static struct seen_queue *queue_of(struct check *c, const char *name)
     return queue;
 }
 
+/* Adds to what is used of a queue and of each above it. */
+static void add_use(struct check *c, const char *name, const char *resource, int64_t value)
+{
+    struct seen_queue *queue;
+
+    for (; (queue = map_get(&c->queues, name)); name = queue->parent)
+        use_of(queue, resource)->used += value;
+}
+
+static void set_parent(struct check *c, struct seen_queue *queue, const char *parent)
+{
+    for (size_t i = 0; i < queue->uses.n; i++) {
+        const struct use *use = &queue->uses.at[i];
+        add_use(c, queue->parent, use->resource, -use->used);
+        add_use(c, parent, use->resource, use->used);
+    }
+    mem_free(queue->parent);
+    queue->parent = text_copy(parent);
+}
+
 void check_see_queue(struct check *c, const struct row_queue *row)
 {
     struct seen_queue *queue = queue_of(c, row->name);
     json_t *spec = *row->spec ? json_loads(row->spec, 0, NULL) : NULL, *value;
     const char *resource;
 
-    mem_free(queue->parent);
-    queue->parent = text_copy(row->parent);
+    set_parent(c, queue, row->parent);
     for (size_t i = 0; i < queue->uses.n; i++)
         queue->uses.at[i].is_offered = false;
     json_object_foreach(json_object_get(spec, "cap"), resource, value)
@@ -52,67 +71,36 @@ void check_see_queue(struct check *c, const struct row_queue *row)
     json_decref(spec);
 }
 
-static bool is_below(const struct check *c, const char *name, const char *above)
+/* After a bind: what the task asked for is within the cap of each queue from the job's up. */
+static void check_cap(struct check *c, const char *name, const char *resource)
 {
     const struct seen_queue *queue;
 
     for (; (queue = map_get(&c->queues, name)); name = queue->parent)
-        if (strcmp(queue->name, above) == 0)
-            return true;
-    return false;
+        for (size_t i = 0; i < queue->uses.n; i++) {
+            const struct use *use = &queue->uses.at[i];
+            if (use->is_offered && use->used > use->offered && strcmp(use->resource, resource) == 0)
+                check_find(c, "brings queue %s to %" PRId64 " of %s, above its cap of %" PRId64,
+                           queue->name, use->used, resource, use->offered);
+        }
 }
 
-static int64_t used_below(struct check *c, const char *above, const char *resource)
+static void use(struct check *c, const char *queue, const char *resource, int64_t value)
 {
-    int64_t sum = 0;
-
-    MAP_EACH (entry, &c->queues) {
-        struct seen_queue *queue = entry->value;
-        if (is_below(c, queue->name, above))
-            sum += use_of(queue, resource)->used;
-    }
-    return sum;
-}
-
-static void check_cap(struct check *c, const struct seen_queue *queue, const struct use *cap)
-{
-    int64_t used = used_below(c, queue->name, cap->resource);
-
-    if (used > cap->offered)
-        check_find(c, "brings queue %s to %" PRId64 " of %s, above its cap of %" PRId64,
-                   queue->name, used, cap->resource, cap->offered);
-}
-
-static bool is_asked(const struct amounts *asks, const char *resource)
-{
-    for (size_t i = 0; i < asks->n; i++)
-        if (strcmp(asks->at[i].resource, resource) == 0 && asks->at[i].value)
-            return true;
-    return strcmp(resource, "pods") == 0;
-}
-
-/* Each queue from the job's up, in what the task asks. */
-static void check_caps(struct check *c, const char *name, const struct amounts *asks)
-{
-    const struct seen_queue *queue;
-
-    for (; (queue = map_get(&c->queues, name)); name = queue->parent)
-        for (size_t i = 0; i < queue->uses.n; i++)
-            if (queue->uses.at[i].is_offered && is_asked(asks, queue->uses.at[i].resource))
-                check_cap(c, queue, &queue->uses.at[i]);
+    add_use(c, queue, resource, value);
+    if (value > 0)
+        check_cap(c, queue, resource);
 }
 
 void check_queue_use(struct check *c, const struct seen_job *job, int64_t grp, int sign)
 {
-    struct seen_queue *queue = queue_of(c, job->queue);
     const struct amounts *asks = &job->spec->groups[grp].resources;
 
+    queue_of(c, job->queue);
     for (size_t i = 0; i < asks->n; i++)
         if (strcmp(asks->at[i].resource, "pods") != 0)
-            use_of(queue, asks->at[i].resource)->used += sign * asks->at[i].value;
-    use_of(queue, "pods")->used += sign * 1000;
-    if (sign > 0)
-        check_caps(c, queue->name, asks);
+            use(c, job->queue, asks->at[i].resource, sign * asks->at[i].value);
+    use(c, job->queue, "pods", sign * 1000);
 }
 
 void check_queues_fini(struct check *c)

@@ -110,6 +110,7 @@ static void do_submit(struct history *h)
         ("{\"groups\":[{\"name\":\"a\",\"image\":\"dir:/i\",\"replicas\":2,\"minAvailable\":1},"
          "{\"name\":\"b\",\"image\":\"dir:/i\",\"replicas\":2,\"resources\":{\"cpu\":2}}]}"),
         "{\"queue\":\"research\",\"replicas\":2}",
+        "{\"queue\":\"research\",\"replicas\":3,\"resources\":{\"cpu\":1}}",
     };
     struct op *op = world_submit_op(specs[below(h, COUNT_OF(specs))]);
     enum problem_code code = world_do(&h->w, op);
@@ -349,12 +350,14 @@ static void do_queue(struct history *h)
     if (op->kind == OP_QUEUE_DELETE) {
         op->queue_delete.name = text_copy("research");
     } else {
-        op->queue_put.name = text_copy("research");
-        op->queue_put.is_create = one_in(h, 2);
-        op->queue_put.state = one_in(h, 3) ? QUEUE_CLOSED : QUEUE_OPEN;
-        op->queue_put.parent = text_copy(one_in(h, 2) ? "default" : "root");
+        bool is_default = one_in(h, 3); /* jobs stand in it, and below it */
+        op->queue_put.name = text_copy(is_default ? "default" : "research");
+        op->queue_put.is_create = !is_default && one_in(h, 2);
+        op->queue_put.state = !is_default && one_in(h, 3) ? QUEUE_CLOSED : QUEUE_OPEN;
+        op->queue_put.parent = text_copy(!is_default && one_in(h, 2) ? "default" : "root");
         if (one_in(h, 2))
-            op->queue_put.spec = text_format("{\"cap\":{\"cpu\":%d}}", (int)below(h, 4) * 1000);
+            op->queue_put.spec = text_format("{\"cap\":{\"%s\":%d}}", one_in(h, 3) ? "pods" : "cpu",
+                                             (int)below(h, 5) * 1000);
     }
     note(h, world_run(&h->w, op));
 }

@@ -71,7 +71,8 @@ void attempt_end(struct trial *t, const struct row_attempt *attempt, const struc
     row->signal = how->signal;
     if (how->started_at && !row->started_at)
         row->started_at = how->started_at;
-    /* What ended while nobody looked did not run until it was found: both instants are the agent's. */
+    /* What ended while nobody looked did not run until it was found: the instants are the agent's, where it
+     * says them, and by its clock. */
     row->ended_at = row->started_at && how->ended_at >= row->started_at ? how->ended_at : t->now;
     if (how->timings)
         row_set(&row->timings, how->timings);

@@ -352,17 +352,23 @@ TEST(an_eviction_of_an_old_steward_changes_nothing)
     world_close(&s.w);
 }
 
+/* A job of one task whose first attempt was let start. */
+static void begin_acked(struct story *s)
+{
+    world_open(&s->w, "memory:");
+    world_lead(&s->w);
+    CHECK_EQ(world_register(&s->w, "n1", offers), PROBLEM_NONE);
+    s->job = world_submit(&s->w, "{}");
+    CHECK_EQ(world_bind(&s->w, s->job, 0, "n1"), PROBLEM_NONE);
+    CHECK_EQ(tell(s, "ack"), PROBLEM_NONE);
+}
+
 TEST(timings_and_peaks_must_be_json)
 {
     struct story s = { .number = 1 };
     struct op *op;
 
-    world_open(&s.w, "memory:");
-    world_lead(&s.w);
-    CHECK_EQ(world_register(&s.w, "n1", offers), PROBLEM_NONE);
-    s.job = world_submit(&s.w, "{}");
-    CHECK_EQ(world_bind(&s.w, s.job, 0, "n1"), PROBLEM_NONE);
-    CHECK_EQ(tell(&s, "ack"), PROBLEM_NONE);
+    begin_acked(&s);
     op = report(&s, CAUSE_COMPLETED, 0, 0);
     op->report.timings = text_copy("[{\"phase\":]");
     CHECK_EQ(world_do(&s.w, op), PROBLEM_BAD_REQUEST);
@@ -383,12 +389,7 @@ TEST(an_end_keeps_what_the_agent_says_of_it)
     struct row_attempt *row;
     struct op *op;
 
-    world_open(&s.w, "memory:");
-    world_lead(&s.w);
-    CHECK_EQ(world_register(&s.w, "n1", offers), PROBLEM_NONE);
-    s.job = world_submit(&s.w, "{}");
-    CHECK_EQ(world_bind(&s.w, s.job, 0, "n1"), PROBLEM_NONE);
-    CHECK_EQ(tell(&s, "ack"), PROBLEM_NONE);
+    begin_acked(&s);
     op = report(&s, CAUSE_START_FAILED, 0, 0);
     op->report.started_at = 77;
     op->report.timings = text_copy("[1]");
@@ -407,40 +408,36 @@ TEST(an_end_keeps_what_the_agent_says_of_it)
     world_close(&s.w);
 }
 
-/* The end that the row has of an attempt that started at 77 and, as the agent says, ended then. */
-static int64_t end_of(int64_t said, int64_t *now)
+enum { STARTED_AT = 77, NOW = -1 /* the ledger's */, AHEAD = 1 << 30 };
+
+static const struct {
+    const char *name;
+    int64_t said, ended_at;
+} ends[] = {
+    { "while its agent was away", 99, 99 },
+    { "not said", 0, NOW },
+    { "before its start: no clock to go by", 76, NOW },
+    { "by a clock that is ahead", AHEAD, AHEAD },
+};
+
+TEST(an_attempt_ended_when_its_agent_says)
 {
-    struct story s = { .number = 1 };
-    struct row_attempt *row;
-    struct op *op;
-    int64_t ended_at;
+    ROW_EACH (c, ends) {
+        struct story s = { .number = 1 };
+        struct row_attempt *row;
+        struct op *op;
 
-    world_open(&s.w, "memory:");
-    world_lead(&s.w);
-    CHECK_EQ(world_register(&s.w, "n1", offers), PROBLEM_NONE);
-    s.job = world_submit(&s.w, "{}");
-    CHECK_EQ(world_bind(&s.w, s.job, 0, "n1"), PROBLEM_NONE);
-    CHECK_EQ(tell(&s, "ack"), PROBLEM_NONE);
-    op = report(&s, CAUSE_COMPLETED, 0, 0);
-    op->report.started_at = 77;
-    op->report.ended_at = said;
-    CHECK_EQ(world_run(&s.w, op), PROBLEM_NONE);
-    row = world_attempt(&s.w, s.job, 0, 1);
-    ended_at = row->ended_at;
-    *now = s.w.now;
-    row_free(ROW_ATTEMPT, row);
-    world_close(&s.w);
-    return ended_at;
-}
-
-TEST(what_ended_while_its_agent_was_away_has_its_own_end)
-{
-    int64_t now;
-
-    CHECK_EQ(end_of(99, &now), 99);
-    CHECK(now > 99);
-    CHECK_EQ(end_of(0, &now), now);  /* not said */
-    CHECK_EQ(end_of(76, &now), now); /* before its start: no clock to go by */
+        begin_acked(&s);
+        CHECK(s.w.now > STARTED_AT && s.w.now < AHEAD);
+        op = report(&s, CAUSE_COMPLETED, 0, 0);
+        op->report.started_at = STARTED_AT;
+        op->report.ended_at = c->said;
+        CHECK_EQ(world_run(&s.w, op), PROBLEM_NONE);
+        row = world_attempt(&s.w, s.job, 0, 1);
+        CHECK_EQ(row->ended_at, c->ended_at == NOW ? s.w.now : c->ended_at);
+        row_free(ROW_ATTEMPT, row);
+        world_close(&s.w);
+    }
 }
 
 TEST(the_first_instant_and_its_timings_stay)
@@ -449,12 +446,7 @@ TEST(the_first_instant_and_its_timings_stay)
     struct row_attempt *row;
     struct op *op;
 
-    world_open(&s.w, "memory:");
-    world_lead(&s.w);
-    CHECK_EQ(world_register(&s.w, "n1", offers), PROBLEM_NONE);
-    s.job = world_submit(&s.w, "{}");
-    CHECK_EQ(world_bind(&s.w, s.job, 0, "n1"), PROBLEM_NONE);
-    CHECK_EQ(tell(&s, "ack"), PROBLEM_NONE);
+    begin_acked(&s);
     op = report(&s, CAUSE_NONE, 0, 0);
     op->report.is_ended = false;
     op->report.started_at = 77;
@@ -479,12 +471,7 @@ TEST(an_agent_evicts_nobody)
         struct story s = { .number = 1 };
         struct err err = { 0 };
 
-        world_open(&s.w, "memory:");
-        world_lead(&s.w);
-        CHECK_EQ(world_register(&s.w, "n1", offers), PROBLEM_NONE);
-        s.job = world_submit(&s.w, "{}");
-        CHECK_EQ(world_bind(&s.w, s.job, 0, "n1"), PROBLEM_NONE);
-        CHECK_EQ(tell(&s, "ack"), PROBLEM_NONE);
+        begin_acked(&s);
         CHECK_EQ(world_run(&s.w, report(&s, causes[i], 0, 15)), PROBLEM_NONE);
         CHECK_TEXT(world_attempt_says(&s.w, s.job, 0, 1), "ended SHUTDOWN again");
         CHECK_EQ(world_run(&s.w, report(&s, causes[i], 0, 15)), PROBLEM_NONE); /* said again */

@@ -24,7 +24,7 @@ static enum wait_code short_of(const char *resource)
 int64_t asked(const struct mirror_group *group, const char *resource)
 {
     if (strcmp(resource, "pods") == 0)
-        return 1000;
+        return POD;
     for (size_t i = 0; i < group->n_asks; i++)
         if (strcmp(group->asks[i].resource, resource) == 0)
             return group->asks[i].value;

@@ -166,14 +166,20 @@ static void adopt(struct trial *t, const struct row_attempt *attempt, uint64_t g
     attempt_put(t, row);
 }
 
+struct meeting {
+    const struct op_register *op;
+    bool is_same_boot;
+};
+
 /* What becomes of one live attempt when its node registers anew. */
-static void meet(struct trial *t, const struct op_register *op, const struct row_attempt *attempt,
-                 bool is_same_boot)
+static void meet(struct trial *t, struct row_attempt *attempt, const void *arg)
 {
-    enum cause cause = is_same_boot ? CAUSE_DISOWNED : CAUSE_NODE_LOST;
+    const struct meeting *meeting = arg;
+    const struct op_register *op = meeting->op;
+    enum cause cause = meeting->is_same_boot ? CAUSE_DISOWNED : CAUSE_NODE_LOST;
     enum attempt_event event = ATTEMPT_ON_NODE_GONE;
 
-    if (is_same_boot)
+    if (meeting->is_same_boot)
         event = !op->is_other_life && find_held(op, attempt) ? ATTEMPT_ON_LISTED
                                                              : ATTEMPT_ON_NOT_LISTED;
     /* One that was only bound runs nowhere: it stays, and is delivered to the new life. */
@@ -184,22 +190,37 @@ static void meet(struct trial *t, const struct op_register *op, const struct row
         attempt_end(t, attempt, &(struct attempt_end){ .cause = cause });
 }
 
-static void meet_all(struct trial *t, const struct op_register *op, bool is_same_boot)
+/* Calls fn for each that is live on a node and still is when its turn comes: the end of one may stop its
+ * job, and others with it. */
+static void each_live(struct trial *t, struct mirror_node *node,
+                      void (*fn)(struct trial *t, struct row_attempt *live, const void *arg),
+                      const void *arg)
 {
     size_t n;
-    CLEANUP(freep)
-    struct row_attempt **rows = mirror_node_attempts(mirror_node(t->mirror, op->node), &n);
+    CLEANUP(freep) struct row_attempt **rows = mirror_node_attempts(node, &n);
 
     for (size_t i = 0; i < n; i++)
-        row_ref(rows[i]); /* one that ends may stop its job, and others with it */
+        row_ref(rows[i]);
     for (size_t i = 0; i < n; i++) {
         const struct mirror_job *job = mirror_job(t->mirror, rows[i]->job);
         const struct mirror_task *task = mirror_task(job, rows[i]->grp, rows[i]->idx);
         if (task->live && task->live->number == rows[i]->number)
-            meet(t, op, task->live, is_same_boot);
-    }
-    for (size_t i = 0; i < n; i++)
+            fn(t, task->live, arg);
         row_free(ROW_ATTEMPT, rows[i]);
+    }
+}
+
+static void stop_bound(struct trial *t, struct row_attempt *live, const void *arg)
+{
+    if (live->state == ATTEMPT_BOUND)
+        attempt_stop(t, live, arg);
+}
+
+/* What was only bound will not be started there; what runs is ended by its report. */
+static void end_bound(struct trial *t, struct mirror_node *node, enum cause cause, const char *why)
+{
+    each_live(t, node, stop_bound, &(struct attempt_stop){ cause, 0, why, 0 });
+    held_end_node(t, node, RELEASE_NODE_CHANGED);
 }
 
 /* Tells the agent which of those it holds it must end. */
@@ -298,34 +319,19 @@ void judge_register(struct trial *t, struct op_register *op)
     op->generation = row->generation;
     put_node(t, row, "node.registered");
     put_beat(t, op->node, op->generation, 0);
-    meet_all(t, op, is_same_boot);
+    node = mirror_node(t->mirror, op->node);
+    each_live(t, node, meet, &(struct meeting){ op, is_same_boot });
+    if (*node->row->disabled)
+        end_bound(t, node, CAUSE_DRAINED, node->row->disabled);
     answer_held(t, op);
     if (is_other)
         held_end_node(t, node, RELEASE_NODE_CHANGED);
     else
-        held_end_unfit(t, mirror_node(t->mirror, op->node));
+        held_end_unfit(t, node);
     order_came(t, op->node);
 }
 
 /* ---- later ---- */
-
-/* What was only bound will not be started there; what runs is ended by its report. */
-static void end_bound(struct trial *t, struct mirror_node *node, enum cause cause, const char *why)
-{
-    size_t n;
-    CLEANUP(freep) struct row_attempt **rows = mirror_node_attempts(node, &n);
-
-    for (size_t i = 0; i < n; i++)
-        row_ref(rows[i]); /* the end of one may stop others */
-    for (size_t i = 0; i < n; i++) {
-        const struct mirror_job *job = mirror_job(t->mirror, rows[i]->job);
-        const struct mirror_task *task = mirror_task(job, rows[i]->grp, rows[i]->idx);
-        if (task->live == rows[i] && rows[i]->state == ATTEMPT_BOUND)
-            attempt_stop(t, rows[i], &(struct attempt_stop){ cause, 0, why, 0 });
-        row_free(ROW_ATTEMPT, rows[i]);
-    }
-    held_end_node(t, node, RELEASE_NODE_CHANGED);
-}
 
 /* The agent takes no new work, or does again; why is NULL or "" then. */
 static void disable(struct trial *t, struct mirror_node *node, const char *why)
@@ -382,25 +388,14 @@ void judge_leave(struct trial *t, struct op_leave *op)
 
 /* ---- what people say ---- */
 
-/* Stops what is live on a node that drains. */
-static void drain(struct trial *t, struct mirror_node *node, int64_t grace_ms)
+/* Stops what is live on a node that drains; arg: the grace, below 0 the job's own. */
+static void drain_one(struct trial *t, struct row_attempt *live, const void *arg)
 {
-    size_t n;
-    CLEANUP(freep) struct row_attempt **rows = mirror_node_attempts(node, &n);
+    int64_t grace_ms = *(const int64_t *)arg;
 
-    for (size_t i = 0; i < n; i++)
-        row_ref(rows[i]); /* the end of one may stop others */
-    for (size_t i = 0; i < n; i++) {
-        const struct mirror_job *job = mirror_job(t->mirror, rows[i]->job);
-        const struct mirror_task *task = mirror_task(job, rows[i]->grp, rows[i]->idx);
-
-        if (task->live && task->live->number == rows[i]->number)
-            attempt_stop(t, task->live,
-                         &(struct attempt_stop){ CAUSE_DRAINED,
-                                                 grace_ms < 0 ? job->grace_ms : grace_ms,
-                                                 "its node drains", 0 });
-        row_free(ROW_ATTEMPT, rows[i]);
-    }
+    if (grace_ms < 0)
+        grace_ms = mirror_job(t->mirror, live->job)->grace_ms;
+    attempt_stop(t, live, &(struct attempt_stop){ CAUSE_DRAINED, grace_ms, "its node drains", 0 });
 }
 
 void judge_cordon(struct trial *t, struct op_cordon *op)
@@ -428,7 +423,7 @@ void judge_cordon(struct trial *t, struct op_cordon *op)
     if (is_closed)
         held_end_node(t, node, RELEASE_NODE_CHANGED);
     if (op->is_draining)
-        drain(t, node, op->grace_ms);
+        each_live(t, node, drain_one, &op->grace_ms);
 }
 
 /* Lays one label over those set, or takes it back. */

@@ -316,6 +316,7 @@ TEST(a_node_that_its_agent_disables_keeps_what_runs_and_takes_nothing_new)
 {
     struct world w = { 0 };
     struct row_node *node;
+    struct op *op;
     uint64_t job, revision;
 
     open_world(&w);
@@ -336,8 +337,14 @@ TEST(a_node_that_its_agent_disables_keeps_what_runs_and_takes_nothing_new)
     CHECK_EQ(w.revision, revision); /* said again */
     CHECK_EQ(world_beat(&w, "n1"), PROBLEM_NONE);
     CHECK_EQ(world_bind(&w, job, 1, "n1"), PROBLEM_NONE);
-    /* An agent that comes back says how it is now. */
-    CHECK_EQ(world_beat_disabled(&w, "n1", "disk full"), PROBLEM_NONE);
+    /* One that comes back says how it is now: it will not be given what was only bound. */
+    op = world_register_op("n1", "boot-1", offers);
+    op->reg.disabled = text_copy("disk full");
+    op->reg.held = NEW0(struct held_attempt);
+    op->reg.held[op->reg.n_held++].attempt = (struct attempt_key){ job, 0, 0, 1 };
+    CHECK_EQ(world_run(&w, op), PROBLEM_NONE);
+    CHECK_TEXT(world_attempt_says(&w, job, 0, 1), "starting");
+    CHECK_TEXT(world_attempt_says(&w, job, 1, 2), "ended DRAINED again");
     CHECK_EQ(world_register(&w, "n1", offers), PROBLEM_NONE);
     node = world_node(&w, "n1");
     CHECK_TEXT(node->disabled, "");

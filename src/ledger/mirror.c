@@ -13,8 +13,6 @@
 #include "base/quantity.h"
 #include "ledger/mirror_inside.h"
 
-enum { POD = 1000 /* one task in the unit of `pods` */ };
-
 void mirror_init(struct mirror *mirror)
 {
     *mirror = (struct mirror){ 0 };

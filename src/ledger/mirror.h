@@ -16,6 +16,8 @@
 #include "ledger/rows.h"
 #include "ledger/store.h"
 
+enum { POD = 1000 /* one task in the unit of `pods` */ };
+
 /* A task, small: a job may have 10,000. */
 struct mirror_task {
     struct row_attempt *live; /* its live attempt, or NULL */

@@ -9,8 +9,6 @@
 #include <jansson.h>
 #include <string.h>
 
-enum { POD = 1000 /* one task in the unit of `pods` */ };
-
 static struct mirror_queue *queue_of(struct mirror *mirror, const char *name)
 {
     struct mirror_queue *queue = map_get(&mirror->queues, name);
@@ -100,14 +98,14 @@ static void move_use(struct mirror *mirror, const struct mirror_queue *queue, co
 void queue_changed(struct mirror *mirror, const struct row_queue *was, const struct row_queue *row)
 {
     struct mirror_queue *queue = queue_of(mirror, (row ? row : was)->name);
-    const char *old = was && *was->parent ? was->parent : NULL;
-    const char *new = row && * row->parent ? row->parent : NULL;
+    const char *from = was && *was->parent ? was->parent : NULL;
+    const char *to = row && *row->parent ? row->parent : NULL;
 
     set_caps(queue, row);
-    if (old ? new &&strcmp(old, new) == 0 : !new)
+    if (from ? to && strcmp(from, to) == 0 : !to)
         return;
-    move_use(mirror, queue, old, -1);
-    move_use(mirror, queue, new, 1);
+    move_use(mirror, queue, from, -1);
+    move_use(mirror, queue, to, 1);
 }
 
 void queues_fini(struct mirror *mirror)

@@ -447,16 +447,21 @@ static void sqlite_rollback(struct store *store)
         sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
 }
 
+static int finish(struct sqlite *s, sqlite3_stmt *stmt, const char *what, struct err *err)
+{
+    int r = sqlite3_step(stmt) == SQLITE_DONE ? 0 : fail(s, err, what);
+
+    sqlite3_reset(stmt);
+    sqlite3_clear_bindings(stmt);
+    return r;
+}
+
 /* A statement without a row that comes with each transaction, made when it is first used. */
 static int run_kept(struct sqlite *s, sqlite3_stmt **at, const char *sql, struct err *err)
 {
     int r = *at ? 0 : prepare(s, sql, at, err);
 
-    if (r < 0)
-        return r;
-    r = sqlite3_step(*at) == SQLITE_DONE ? 0 : fail(s, err, sql);
-    sqlite3_reset(*at);
-    return r;
+    return r < 0 ? r : finish(s, *at, sql, err);
 }
 
 static int sqlite_begin(struct store *store, uint64_t *revision, struct err *err)
@@ -543,15 +548,6 @@ static int statement(struct sqlite *s, sqlite3_stmt **at, enum row_kind kind,
         return 0;
     make(kind, &sql);
     return prepare(s, str_text(&sql), at, err);
-}
-
-static int finish(struct sqlite *s, sqlite3_stmt *stmt, const char *what, struct err *err)
-{
-    int r = sqlite3_step(stmt) == SQLITE_DONE ? 0 : fail(s, err, what);
-
-    sqlite3_reset(stmt);
-    sqlite3_clear_bindings(stmt);
-    return r;
 }
 
 static int sqlite_put(struct store *store, enum row_kind kind, const void *row, struct err *err)

@@ -32,8 +32,6 @@ enum problem_code world_do(struct world *world, struct op *op);
 enum problem_code world_run(struct world *world, struct op *op);
 
 /** A job's object in JSON, without name and image: {"name":"x", ...} is filled in. */
-/** A beat of an agent that takes no new work, and says why; "": it does. */
-enum problem_code world_beat_disabled(struct world *world, const char *node, const char *why);
 struct op *world_submit_op(const char *json);
 /** Submits a job; 0 if it was refused. */
 uint64_t world_submit(struct world *world, const char *json);
@@ -67,6 +65,8 @@ enum problem_code world_stop_attempt(struct world *world, uint64_t job, uint32_t
 /** The steward says so, having seen the last beat. */
 enum problem_code world_node_state(struct world *world, const char *node, enum node_state state);
 enum problem_code world_beat(struct world *world, const char *node);
+/** A beat of an agent that takes no new work, and says why; "": it does. */
+enum problem_code world_beat_disabled(struct world *world, const char *node, const char *why);
 
 /** Rows as the store has them; yours to row_free, NULL if there is none. */
 struct row_job *world_job(struct world *world, uint64_t id);
