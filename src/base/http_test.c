@@ -124,6 +124,24 @@ static void begin_flood(struct fixture *f, struct http_request *request)
     flood_on(request, flood);
 }
 
+/* More than the sockets hold: no one write takes it. */
+enum { LARGE_BYTES = 24 << 20 };
+
+static char large_at(size_t i)
+{
+    return (char)('a' + i % 23);
+}
+
+static void answer_large(struct http_request *request)
+{
+    char *body = mem_zero(LARGE_BYTES, 1);
+
+    for (size_t i = 0; i < LARGE_BYTES; i++)
+        body[i] = large_at(i);
+    http_answer(request, 200, body, LARGE_BYTES);
+    mem_free(body);
+}
+
 static void handle(struct http_request *request, void *arg)
 {
     struct fixture *f = arg;
@@ -147,6 +165,8 @@ static void handle(struct http_request *request, void *arg)
         http_stream_begin(request, 200);
         http_stream_write(request, "half", 4);
         http_stream_abort(request);
+    } else if (text_eq(what, "large")) {
+        answer_large(request);
     } else if (text_eq(what, "nothing")) {
         http_answer(request, 204, NULL, 0);
     } else {
@@ -241,6 +261,37 @@ TEST(a_connection_carries_many)
     test_hear_answer(fd, &answer);
     CHECK_TEXT(answer.body.data, "GET [x] 0:");
     CHECK(strstr(answer.head.data, "Connection: close\r\n"));
+    CHECK(test_is_ended(fd, &answer));
+    close(fd);
+    stop(&f);
+}
+
+static void hear_large(int fd, struct test_answer *answer)
+{
+    size_t n_wrong = 0;
+
+    test_hear_answer(fd, answer);
+    CHECK_EQ(answer->status, 200);
+    CHECK_EQ(answer->body.len, LARGE_BYTES);
+    for (size_t i = 0; i < LARGE_BYTES; i++)
+        n_wrong += answer->body.data[i] != large_at(i);
+    CHECK_EQ(n_wrong, 0);
+}
+
+TEST(an_answer_that_the_socket_takes_in_parts_comes_whole)
+{
+    CLEANUP(test_answer_fini) struct test_answer answer = { 0 };
+    struct fixture f;
+    int fd;
+
+    start(&f, (struct http_options){ 0 });
+    fd = test_dial(f.port);
+    test_say(fd, "GET /large HTTP/1.1\r\n" H "\r\nGET /x HTTP/1.1\r\n" H "\r\n"
+                 "GET /large HTTP/1.1\r\n" H "Connection: close\r\n\r\n");
+    hear_large(fd, &answer);
+    test_hear_answer(fd, &answer);
+    CHECK_TEXT(answer.body.data, "GET [x] 0:");
+    hear_large(fd, &answer);
     CHECK(test_is_ended(fd, &answer));
     close(fd);
     stop(&f);

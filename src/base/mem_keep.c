@@ -39,11 +39,12 @@ static void populate(char *from, char *to)
 
 void mem_ahead(struct mem_ahead *ahead)
 {
-    char *at = is_kept ? malloc(AHEAD_BYTES) : NULL, *end = at + AHEAD_BYTES;
+    char *at = is_kept ? malloc(AHEAD_BYTES) : NULL, *end;
     bool is_elsewhere;
 
     if (!at)
         return;
+    end = at + AHEAD_BYTES;
     is_elsewhere = at < ahead->begin || at > ahead->end;
     /* What is freed at the end of a thread's memory stays its own: no later call asks the system for it. */
     if (is_elsewhere || end > ahead->end + AHEAD_BYTES / 2) {
