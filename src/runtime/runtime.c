@@ -109,6 +109,7 @@ void runtime_close(struct runtime *rt)
     mem_free(rt->monitor_path);
     mem_free(rt->unpack_path);
     mem_free(rt->lease_path);
+    monitors_reap(rt);
     VEC_FINI(&rt->left);
     pthread_mutex_destroy(&rt->unpacking);
     pthread_mutex_destroy(&rt->idle_lock);
