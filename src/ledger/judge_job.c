@@ -314,21 +314,15 @@ static struct mirror_job *open_job(struct trial *t, uint64_t id)
 
 static bool is_patch_valid(struct trial *t, const struct op_patch *op)
 {
-    size_t size = 0;
-
     if (op->has_priority && (op->priority < JOB_PRIORITY_MIN || op->priority > JOB_PRIORITY_MAX))
         problem_add(t->problem, PROBLEM_INVALID_FIELD, "/priority", "%d is not in %d..%d",
                     op->priority, JOB_PRIORITY_MIN, JOB_PRIORITY_MAX);
-    for (size_t i = 0; op->has_labels && i < op->labels.n; i++)
-        size += strlen(op->labels.at[i].key) + strlen(op->labels.at[i].value);
-    if (size > JOB_LABELS_MAX_BYTES)
-        problem_add(t->problem, PROBLEM_INVALID_FIELD, "/labels", "%zu bytes are more than %d",
-                    size, JOB_LABELS_MAX_BYTES);
     return t->problem->code == PROBLEM_NONE;
 }
 
 void judge_patch(struct trial *t, struct op_patch *op)
 {
+    const struct labels_rule rule = { .max_bytes = JOB_LABELS_MAX_BYTES };
     CLEANUP(freep) char *labels = NULL;
     struct mirror_job *job = open_job(t, op->job);
     struct row_job *row;
@@ -341,6 +335,8 @@ void judge_patch(struct trial *t, struct op_patch *op)
                     job->row->rev, op->if_rev);
         return;
     }
+    if (op->labels && !(labels = judge_labels(t, job->row->labels, op->labels, &rule)))
+        return;
     row = row_copy(ROW_JOB, job->row);
     if (op->has_priority)
         row->priority = op->priority;
@@ -348,10 +344,8 @@ void judge_patch(struct trial *t, struct op_patch *op)
         row->is_held = op->is_held;
     if (op->resumes)
         row->is_suspended = 0;
-    if (op->has_labels) {
-        labels = labels_text(&op->labels);
+    if (labels)
         row_set(&row->labels, labels);
-    }
     if (row_eq(ROW_JOB, row, job->row)) {
         row_free(ROW_JOB, row);
         return;

@@ -464,19 +464,59 @@ TEST(a_patch_is_held_against_the_limits)
     CHECK_EQ(world_do(&w, op), PROBLEM_INVALID_FIELD);
     op->patch.priority = JOB_PRIORITY_MIN;
     CHECK_EQ(world_do(&w, op), PROBLEM_NONE);
-    op->patch.has_labels = true;
-    op->patch.labels.at = NEW0_N(struct label, 1);
-    op->patch.labels.n = 1;
-    op->patch.labels.at[0].key = text_copy("note");
-    op->patch.labels.at[0].value = mem_zero(1, JOB_LABELS_MAX_BYTES + 1);
-    memset(op->patch.labels.at[0].value, 'x', JOB_LABELS_MAX_BYTES - 4);
+    op->patch.labels = text_format("{\"note\":\"%0*d\"}", JOB_LABELS_MAX_BYTES - 4, 0);
     CHECK_EQ(world_do(&w, op), PROBLEM_NONE);
-    op->patch.labels.at[0].value[JOB_LABELS_MAX_BYTES - 4] = 'x';
+    mem_free(op->patch.labels);
+    op->patch.labels = text_copy("{\"x\":\"\"}"); /* one byte more than there may be in all */
     CHECK_EQ(world_do(&w, op), PROBLEM_INVALID_FIELD);
+    CHECK_TEXT(w.problem.fields[0].pointer, "/labels");
     op_free(op);
     CHECK_EQ(world_stop(&w, job), PROBLEM_NONE);
     CHECK_EQ(world_run(&w, patch_op(job)), PROBLEM_CONFLICT); /* over */
     CHECK_EQ(world_run(&w, patch_op(job + 90)), PROBLEM_NOT_FOUND);
+    close_world(&w);
+}
+
+/* Each change is laid over what is there when it is judged, not over what its sender had read. */
+TEST(a_patch_merges_labels)
+{
+    static const struct {
+        const char *name, *changes;
+        enum problem_code code;
+        const char *then, *pointer;
+    } rows[] = {
+        { "set", "{\"a\":\"1\",\"b\":\"2\"}", PROBLEM_NONE, "{\"a\":\"1\",\"b\":\"2\"}", "" },
+        { "taken away and set", "{\"b\":null,\"c\":\"3\"}", PROBLEM_NONE,
+          "{\"a\":\"1\",\"c\":\"3\"}", "" },
+        { "taking away what is not there", "{\"none\":null}", PROBLEM_NONE,
+          "{\"a\":\"1\",\"c\":\"3\"}", "" },
+        { "nothing", "{}", PROBLEM_NONE, "{\"a\":\"1\",\"c\":\"3\"}", "" },
+        { "no text", "{\"a\":7}", PROBLEM_INVALID_FIELD, "{\"a\":\"1\",\"c\":\"3\"}", "/labels/a" },
+        { "no name", "{\"a b\":\"7\"}", PROBLEM_INVALID_FIELD, "{\"a\":\"1\",\"c\":\"3\"}",
+          "/labels/a b" },
+        { "no object", "[]", PROBLEM_INVALID_FIELD, "{\"a\":\"1\",\"c\":\"3\"}", "/labels" },
+        { "no JSON", "{\"a\":", PROBLEM_INVALID_FIELD, "{\"a\":\"1\",\"c\":\"3\"}", "/labels" },
+        { "all taken away", "{\"a\":null,\"c\":null}", PROBLEM_NONE, "{}", "" },
+    };
+    struct world w = { 0 };
+    struct row_job *row;
+    struct op *op;
+    uint64_t job;
+
+    open_world(&w);
+    job = world_submit(&w, "{}");
+    ROW_EACH (c, rows) {
+        op = op_new(OP_PATCH, NULL, NULL);
+        op->patch.job = job;
+        op->patch.labels = text_copy(c->changes);
+        CHECK_EQ(world_do(&w, op), c->code);
+        if (c->code)
+            CHECK_TEXT(w.problem.fields[0].pointer, c->pointer);
+        op_free(op);
+        row = world_job(&w, job);
+        CHECK_TEXT(row->labels, c->then);
+        row_free(ROW_JOB, row);
+    }
     close_world(&w);
 }
 

@@ -426,44 +426,12 @@ void judge_cordon(struct trial *t, struct op_cordon *op)
         each_live(t, node, drain_one, &op->grace_ms);
 }
 
-/* Lays one label over those set, or takes it back. */
-static void merge_label(struct trial *t, json_t *set, const char *key, json_t *value)
-{
-    CLEANUP(freep) char *pointer = text_format("/labels/%s", key);
-
-    if (!name_is_valid_label(key) || !(json_is_null(value) || json_is_string(value)))
-        problem_add(t->problem, PROBLEM_INVALID_FIELD, pointer,
-                    "it must be a label's name with a text, or null to take it back");
-    else if (json_is_string(value))
-        json_object_set(set, key, value);
-    else if (json_object_del(set, key) < 0)
-        problem_add(t->problem, PROBLEM_INVALID_FIELD, pointer,
-                    "nobody set it: an agent's own labels are of its configuration");
-}
-
-/* What people have set, with what changes. NULL: the problem is set. */
-static char *merge_labels(struct trial *t, const char *set, const char *changes)
-{
-    json_t *all = json_loads(*set ? set : "{}", 0, NULL), *value;
-    json_t *more = changes ? json_loads(changes, JSON_REJECT_DUPLICATES, NULL) : NULL;
-    const char *key;
-    char *text = NULL;
-
-    if (!json_is_object(more))
-        problem_add(t->problem, PROBLEM_INVALID_FIELD, "/labels", "it must be an object");
-    else
-        json_object_foreach(more, key, value) merge_label(t, all, key, value);
-    if (t->problem->code == PROBLEM_NONE)
-        text =
-            json_object_size(all) ? json_dumps(all, JSON_COMPACT | JSON_SORT_KEYS) : text_copy("");
-    json_decref(all);
-    json_decref(more);
-    return text;
-}
-
 void judge_node_label(struct trial *t, struct op_node_label *op)
 {
     struct mirror_node *node = known_node(t, op->node);
+    const struct labels_rule rule = {
+        .absent = "nobody set it: an agent's own labels are of its configuration",
+    };
     CLEANUP(freep) char *set = NULL, *agents = NULL;
     struct row_node *row;
 
@@ -475,12 +443,12 @@ void judge_node_label(struct trial *t, struct op_node_label *op)
                     op->if_rev);
         return;
     }
-    set = merge_labels(t, node->row->set_labels, op->labels);
+    set = judge_labels(t, node->row->set_labels, op->labels, &rule);
     if (!set)
         return;
     agents = text_copy(*node->row->set_labels ? node->row->agent_labels : node->row->labels);
     row = row_copy(ROW_NODE, node->row);
-    row_set(&row->set_labels, set);
+    row_set(&row->set_labels, text_eq(set, "{}") ? "" : set);
     lay_labels(row, agents);
     if (row_eq(ROW_NODE, row, node->row)) {
         row_free(ROW_NODE, row);

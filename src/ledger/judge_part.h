@@ -1,6 +1,6 @@
 /*
  * Between the parts of the judge: judge_job.c, judge_bind.c, judge_held.c, judge_attempt.c,
- * judge_node.c, judge_queue.c, judge_lease.c. Each judge_KIND is one operation's rules; see judge.h.
+ * judge_node.c, judge_labels.c, judge_queue.c, judge_lease.c. Each judge_KIND is one operation's rules; see judge.h.
  */
 #ifndef LEDGER_JUDGE_PART_H
 #define LEDGER_JUDGE_PART_H
@@ -52,6 +52,17 @@ void judge_memo(struct trial *t, struct op_memo *op);
 
 /** Whether the fence is that of the lease `steward`; else the operation is refused. */
 bool trial_is_steward(struct trial *t, uint64_t fence);
+
+struct labels_rule {
+    size_t max_bytes;   /* of names and values together, afterwards; 0 no limit */
+    const char *absent; /* why a label that is not there cannot be taken away; NULL: it can */
+};
+/**
+ * The JSON object `now` ("" as "{}") with the members of `changes` laid over it: a text sets one,
+ * null takes it away. `changes` is of outside. NULL: the problem is set, with the label's pointer.
+ */
+char *judge_labels(struct trial *t, const char *now, const char *changes,
+                   const struct labels_rule *rule);
 
 /* How an attempt ended. */
 struct attempt_end {

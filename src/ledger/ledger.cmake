@@ -1,7 +1,7 @@
 # The ledger and its tests; those that are run over every store say which in their name.
 berth_house(ledger USES base api
     SOURCES base batch changes check check_held check_queue faulty judge judge_attempt judge_bind judge_held
-            judge_job judge_lease judge_node judge_order judge_queue ledger memory mirror mirror_held mirror_load mirror_queue
+            judge_job judge_labels judge_lease judge_node judge_order judge_queue ledger memory mirror mirror_held mirror_load mirror_queue
             op pace reader row_read schema
             sqlite sqlite_sql store writer
     LIBS PkgConfig::sqlite3 PkgConfig::jansson Threads::Threads)

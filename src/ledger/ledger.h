@@ -153,11 +153,11 @@ struct op_stop {
 struct op_patch {
     uint64_t job;
     uint64_t if_rev; /* 0: no precondition */
-    bool has_priority, has_held, has_labels;
+    bool has_priority, has_held;
     bool resumes; /* it is not suspended any more */
     int32_t priority;
     bool is_held;
-    struct labels labels;
+    char *labels; /* JSON object of what changes: a text sets one, null takes it away; NULL none */
     char *by;
 };
 

@@ -30,10 +30,7 @@ static void free_submit(struct op_submit *op)
 
 static void free_patch(struct op_patch *op)
 {
-    for (size_t i = 0; i < op->labels.n; i++)
-        FREE_ALL(op->labels.at[i].key, op->labels.at[i].value);
-    mem_free(op->labels.at);
-    mem_free(op->by);
+    FREE_ALL(op->labels, op->by);
 }
 
 static void free_bind(struct op_bind *op)

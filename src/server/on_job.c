@@ -28,70 +28,9 @@ static const struct json_key patch_keys[] = {
     { "priority", false }, { "labels", false }, { "held", false }, { "limit", true }
 };
 
-static void set_label(struct labels *labels, const char *key, const char *value)
-{
-    size_t at = 0;
-
-    while (at < labels->n && strcmp(labels->at[at].key, key) < 0)
-        at++;
-    if (at < labels->n && text_eq(labels->at[at].key, key)) {
-        mem_free(labels->at[at].key);
-        mem_free(labels->at[at].value);
-    } else {
-        labels->at = mem_resize(labels->at, labels->n + 1, sizeof(*labels->at));
-        memmove(&labels->at[at + 1], &labels->at[at], (labels->n - at) * sizeof(*labels->at));
-        labels->n++;
-    }
-    labels->at[at] = (struct label){ text_copy(key), text_copy(value) };
-}
-
-static void drop_label(struct labels *labels, const char *key)
-{
-    size_t at = 0;
-
-    while (at < labels->n && !text_eq(labels->at[at].key, key))
-        at++;
-    if (at == labels->n)
-        return;
-    mem_free(labels->at[at].key);
-    mem_free(labels->at[at].value);
-    labels->n--;
-    memmove(&labels->at[at], &labels->at[at + 1], (labels->n - at) * sizeof(*labels->at));
-}
-
-/* The row's labels with those of the patch laid over them; null takes one away. */
-static void merge_labels(const struct row_job *row, const struct json_at *patch, struct labels *out)
-{
-    json_t *object = show_read_object(row->labels), *value;
-    size_t n_bytes = 0;
-    const char *key;
-
-    json_object_foreach(object, key, value) set_label(out, key, json_string_value(value));
-    json_decref(object);
-    json_object_foreach((json_t *)patch->value, key, value)
-    {
-        struct json_at at = json_at_member(patch, key);
-
-        if (json_is_null(value))
-            drop_label(out, key);
-        else if (!json_is_string(value))
-            json_refuse(&at, PROBLEM_INVALID_FIELD, "want text, or null to take it away");
-        else if (!name_is_valid_label(key))
-            json_refuse(&at, PROBLEM_INVALID_FIELD, "`%s` is no name for a label", key);
-        else
-            set_label(out, key, json_string_value(value));
-    }
-    for (size_t i = 0; i < out->n; i++)
-        n_bytes += strlen(out->at[i].key) + strlen(out->at[i].value);
-    if (n_bytes > JOB_LABELS_MAX_BYTES)
-        json_refuse(patch, PROBLEM_INVALID_FIELD, "the labels are larger than %d bytes in all",
-                    JOB_LABELS_MAX_BYTES);
-}
-
 static void read_patch(struct call *call, const json_t *body, struct op_patch *patch)
 {
     struct json_at top = json_at_top(body, &call->problem), labels;
-    const struct row_job *row = call_job(call)->row;
     int64_t priority = 0;
 
     if (!json_check_object(&top, patch_keys, COUNT_OF(patch_keys)))
@@ -103,13 +42,8 @@ static void read_patch(struct call *call, const json_t *body, struct op_patch *p
     labels = json_at_member(&top, "labels");
     if (labels.value && !json_is_object(labels.value))
         json_refuse(&labels, PROBLEM_INVALID_FIELD, "want an object of texts");
-    patch->has_labels = json_is_object(labels.value);
-    if (!patch->has_labels)
-        return;
-    merge_labels(row, &labels, &patch->labels);
-    /* Labels are merged here, so nothing may come between, whatever If-Match says. */
-    if (!patch->if_rev)
-        patch->if_rev = row->rev;
+    else if (labels.value)
+        patch->labels = json_dumps(labels.value, JSON_COMPACT);
 }
 
 static void patch_loaded(struct call *call)
