@@ -746,7 +746,8 @@ struct berth_counts {
 struct berth_decisions {
     const struct berth_group *groups; /* in the order of the decisions */
     size_t n_groups;
-    const struct berth_verdict *verdicts; /* every waiting task is in one, by job seq */
+    const struct berth_verdict
+        *verdicts; /* every waiting task is in one, by job seq; is_brief: fewer */
     size_t n_verdicts;
     const struct berth_part *promised; /* tasks that this cycle promised room that is being */
     size_t n_promised;                 /* freed, decided on or not; by job seq */
@@ -766,7 +767,9 @@ struct berth_cycle_in {
     uint64_t max_tasks; /* to place; 0: no limit */
     uint64_t max_steps; /* of work; 0: no limit */
     bool skip_digest;   /* where nobody keeps it: it costs a text of all that wait */
-    bool is_cold;       /* for tests: nothing that was kept is believed; the answer is the same */
+    bool
+        is_brief; /* of jobs alike only the first has verdicts: a list of all costs as many as wait */
+    bool is_cold; /* for tests: nothing that was kept is believed; the answer is the same */
 };
 
 /**

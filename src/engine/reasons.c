@@ -544,17 +544,36 @@ static void note_held(struct session *s)
     }
 }
 
+static void all_answers(struct session *s, struct verdicts *v)
+{
+    JOB_EACH (job, s->model) {
+        if (lines_cover(s, job))
+            line_answers(s, v, job);
+        else
+            job_answers(s, v, job);
+    }
+}
+
+/* Of those that were looked at; in the same order. */
+static void brief_answers(struct session *s, struct verdicts *v)
+{
+    LINE_EACH (line, s)
+        if (lines_head(s, line))
+            VEC_PUSH(&s->watched, line->head);
+    lines_sort(s);
+    VEC_EACH (job, &s->watched)
+        job_answers(s, v, *job);
+}
+
 void answer_verdicts(struct session *s, struct berth_decisions *out)
 {
     struct verdicts v = { 0 };
 
     note_held(s);
-    JOB_EACH (job, s->model) {
-        if (lines_cover(s, job))
-            line_answers(s, &v, job);
-        else
-            job_answers(s, &v, job);
-    }
+    if (s->in.is_brief)
+        brief_answers(s, &v);
+    else
+        all_answers(s, &v);
     out->counts.tasks_waiting = s->model->n_pending;
     if (v.list.n)
         out->verdicts = arena_copy(s->out, v.list.at, v.list.n * sizeof(*v.list.at));

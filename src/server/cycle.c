@@ -23,7 +23,9 @@ enum {
     MAX_TASKS = 2000,
     PACE_MS = 50,
     PACE_LEAST_MS = 5,
-    PACE_BY_COST = 4,      /* so many times what a cycle took passes until the next begins */
+    PACE_BY_COST = 4,  /* so many times what a cycle took passes until the next begins */
+    LIST_MS = 200,     /* all verdicts are listed no more often, as a list costs as many as wait, */
+    LIST_BY_COST = 20, /* nor before so many times what the last such cycle took have passed */
     BACKOFF_MAX_MS = 1000, /* while all that it decides is refused */
     WAIT_MAX_MS = 5000,    /* the wall clock may jump: look again */
 };
@@ -60,8 +62,10 @@ struct cycle {
     size_t n_refused;   /* of them */
     int64_t pace_ms;    /* from the last cycle's begin to the next, by what it cost */
     int64_t backoff_ms; /* likewise, while all that was decided is refused; else 0 */
-    int64_t last_begin_ms;
+    int64_t last_begin_us;
     bool has_begun;
+    int64_t list_at_ms; /* when a cycle may list the verdicts of all again */
+    bool is_brief;      /* the last one did not */
     int64_t wake_at_ms; /* wall */
     int64_t gang_timeout_ms;
     bool is_left_out_said;
@@ -238,12 +242,22 @@ static void take_done(struct cycle *cycle, const struct op *op)
     set_backoff(cycle);
 }
 
+/* Whether the last list of verdicts will do for now; a job that fails says what it waited for last. */
+static bool is_listed(const struct cycle *cycle)
+{
+    const struct clock *clock = cycle->options.clock;
+
+    return clock_boot_ms(clock) < cycle->list_at_ms &&
+           clock_wall_ms(clock) < feed_next_deadline(cycle->feed);
+}
+
 static struct berth_cycle_in cycle_in(const struct cycle *cycle)
 {
     return (struct berth_cycle_in){ .revision = cycle->revision,
                                     .now_ms = clock_wall_ms(cycle->options.clock),
                                     .seed = cycle->options.seed,
                                     .max_tasks = cycle->options.max_tasks,
+                                    .is_brief = is_listed(cycle),
                                     /* nothing keeps it, and it costs a text of all that wait */
                                     .skip_digest = true };
 }
@@ -259,33 +273,49 @@ static bool may_decide(struct cycle *cycle)
 /* Milliseconds until the next cycle is due: 0 now, below 0 not before a letter comes. */
 static int64_t due_in_ms(struct cycle *cycle)
 {
-    int64_t since_ms = clock_boot_ms(cycle->options.clock) - cycle->last_begin_ms;
+    int64_t since_ms = clock_boot_ms(cycle->options.clock) - cycle->last_begin_us / 1000;
     int64_t pace_ms = cycle->backoff_ms ? cycle->backoff_ms : cycle->pace_ms;
     int64_t in_ms = cycle->has_begun && since_ms < pace_ms ? pace_ms - since_ms : 0;
+    int64_t wake_ms = BERTH_NEVER, list_ms = BERTH_NEVER;
 
     if (!may_decide(cycle))
         return -1;
     if (cycle->is_dirty)
         return in_ms;
-    if (cycle->wake_at_ms == BERTH_NEVER)
+    if (cycle->wake_at_ms != BERTH_NEVER)
+        wake_ms = cycle->wake_at_ms - clock_wall_ms(cycle->options.clock);
+    if (cycle->is_brief)
+        list_ms = cycle->list_at_ms - clock_boot_ms(cycle->options.clock);
+    if (list_ms < wake_ms)
+        wake_ms = list_ms;
+    if (wake_ms == BERTH_NEVER)
         return -1;
-    if (cycle->wake_at_ms - clock_wall_ms(cycle->options.clock) > in_ms)
-        in_ms = cycle->wake_at_ms - clock_wall_ms(cycle->options.clock);
-    return in_ms;
+    return wake_ms > in_ms ? wake_ms : in_ms;
 }
 
-/* The decisions become part of the cycle's verdicts, which stand until the next ones. */
+/* The decisions become part of the verdicts, which stand until the next list of them. */
+static void keep_verdicts(struct cycle *cycle, const struct berth_decisions *decisions)
+{
+    struct verdicts *verdicts = verdicts_make(decisions, cycle->revision), *old;
+    int64_t began_us = cycle->last_begin_us, now_us = clock_boot_us(cycle->options.clock);
+    int64_t pace_ms = (now_us - began_us) * LIST_BY_COST / 1000;
+
+    cycle->list_at_ms = now_us / 1000 + (pace_ms > LIST_MS ? pace_ms : LIST_MS);
+    pthread_mutex_lock(&cycle->lock);
+    old = cycle->verdicts;
+    cycle->verdicts = verdicts;
+    pthread_mutex_unlock(&cycle->lock);
+    verdicts_unref(old);
+}
+
 static void count_cycle(struct cycle *cycle, const struct berth_decisions *decisions,
                         int64_t took_us)
 {
-    struct verdicts *verdicts = verdicts_make(decisions, cycle->revision), *old;
     size_t bucket = 0;
 
     while (took_us > cycle_bucket_us[bucket])
         bucket++;
     pthread_mutex_lock(&cycle->lock);
-    old = cycle->verdicts;
-    cycle->verdicts = verdicts;
     cycle->metrics.cycles++;
     cycle->metrics.limited += decisions->limited;
     cycle->metrics.tasks_waiting = decisions->counts.tasks_waiting;
@@ -293,7 +323,6 @@ static void count_cycle(struct cycle *cycle, const struct berth_decisions *decis
     cycle->metrics.duration_us_last = (uint64_t)took_us;
     cycle->metrics.buckets[bucket]++;
     pthread_mutex_unlock(&cycle->lock);
-    verdicts_unref(old);
 }
 
 static void *new_arg(struct op *op, void *maker)
@@ -335,36 +364,48 @@ static void send_ops(struct cycle *cycle, const struct berth_decisions *decision
     VEC_FINI(&ops);
 }
 
+/* When time alone could ask for another cycle. */
+static int64_t wake_at(struct cycle *cycle, const struct berth_decisions *decisions)
+{
+    const int64_t at[] = { decisions->wake_at_ms, feed_next_deadline(cycle->feed),
+                           feed_next_short(cycle->feed, cycle->gang_timeout_ms),
+                           feed_next_release(cycle->feed) };
+    int64_t first = BERTH_NEVER;
+
+    for (size_t i = 0; i < COUNT_OF(at); i++)
+        first = at[i] < first ? at[i] : first;
+    return first;
+}
+
 static void decide(struct cycle *cycle)
 {
     struct berth_cycle_in in = cycle_in(cycle);
     struct berth_decisions decisions = { 0 };
     uint64_t fence = cycle_fence(cycle);
     struct err err = { 0 };
-    int64_t begin_us = clock_boot_us(cycle->options.clock);
-    int r = berth_engine_cycle(cycle->engine, &in, &decisions, &err);
     int64_t took_us;
+    int r;
 
+    cycle->last_begin_us = clock_boot_us(cycle->options.clock);
+    r = berth_engine_cycle(cycle->engine, &in, &decisions, &err);
     cycle->has_begun = true;
-    cycle->last_begin_ms = begin_us / 1000;
     cycle->is_dirty = false;
+    cycle->is_brief = in.is_brief;
     cycle->wake_at_ms = BERTH_NEVER;
     if (r < 0) {
         log_error("the engine cannot decide", "why", err.text, NULL);
         return;
     }
-    took_us = clock_boot_us(cycle->options.clock) - begin_us;
+    took_us = clock_boot_us(cycle->options.clock) - cycle->last_begin_us;
     count_cycle(cycle, &decisions, took_us);
     set_pace(cycle, took_us);
-    cycle->wake_at_ms = decisions.wake_at_ms;
-    if (feed_next_deadline(cycle->feed) < cycle->wake_at_ms)
-        cycle->wake_at_ms = feed_next_deadline(cycle->feed);
-    if (feed_next_short(cycle->feed, cycle->gang_timeout_ms) < cycle->wake_at_ms)
-        cycle->wake_at_ms = feed_next_short(cycle->feed, cycle->gang_timeout_ms);
-    if (feed_next_release(cycle->feed) < cycle->wake_at_ms)
-        cycle->wake_at_ms = feed_next_release(cycle->feed);
+    if (!in.is_brief)
+        keep_verdicts(cycle, &decisions);
+    cycle->wake_at_ms = wake_at(cycle, &decisions);
     cycle->is_dirty = decisions.limited;
     send_ops(cycle, &decisions, fence, in.now_ms);
+    if (in.is_brief)
+        berth_decisions_free(&decisions);
 }
 
 /* ---- the thread ---- */

@@ -50,7 +50,9 @@ uint64_t cycle_fence(struct cycle *cycle);
 
 /* ---- verdicts ---- */
 
-/* Why the jobs that wait do, as of one cycle. Never changed; shared by counting. */
+/* Why the jobs that wait do, as of one cycle. Never changed; shared by counting. Where cycle follows
+ * cycle not each lists them, but one does soon after: they lag by 200 ms, or by as much as keeps
+ * their cost at a twentieth of the thread's time. */
 struct verdicts;
 
 /** The last ones; yours to verdicts_unref. Never NULL. Any thread, does not wait for a cycle. */

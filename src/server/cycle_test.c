@@ -208,6 +208,31 @@ TEST(cycle_leaves_verdicts_on_what_waits)
     stage_close(&stage);
 }
 
+/* Of jobs that come right after a list of verdicts, the next list tells, though nothing else comes. */
+TEST(cycle_leaves_verdicts_on_jobs_alike)
+{
+    struct verdicts *verdicts;
+    struct stage stage;
+    uint64_t jobs[4];
+
+    stage_open(&stage);
+    stage_join(&stage);
+    for (size_t i = 0; i < COUNT_OF(jobs); i++) {
+        jobs[i] = scene_submit(&stage.scene, "{\"name\":\"big\",\"image\":\"dir:/i\","
+                                             "\"resources\":{\"cpu\":64}}");
+        if (i == 0) {
+            await_verdict(&stage, jobs[0], &verdicts);
+            verdicts_unref(verdicts);
+        }
+    }
+    for (size_t i = COUNT_OF(jobs); i-- > 0;) {
+        const struct berth_verdict *verdict = await_verdict(&stage, jobs[i], &verdicts);
+        CHECK_EQ(verdict->reason->code, WAIT_LARGER_THAN_ANY_NODE);
+        verdicts_unref(verdicts);
+    }
+    stage_close(&stage);
+}
+
 TEST(cycle_gives_a_job_up_at_its_deadline)
 {
     struct cycle_metrics metrics;
