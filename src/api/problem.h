@@ -22,13 +22,22 @@ struct problem_field {
     char text[240];         /* what is wrong and what to do, without the pointer */
 };
 
-/* { 0 } is no problem. The first code set stands for the whole. */
+/* { 0 } is no problem. The first code set stands for the whole. It is large: what is made for each
+ * request clears it up to its fields, of which no more than n_fields are ever read. */
 struct problem {
     enum problem_code code;
+    size_t n_fields; /* found; those beyond the limit are counted and not kept */
     char detail[400];
     struct problem_field fields[PROBLEM_FIELDS_MAX];
-    size_t n_fields; /* found; those beyond the limit are counted and not kept */
 };
+
+/** Makes it none again. */
+static inline void problem_clear(struct problem *problem)
+{
+    problem->code = PROBLEM_NONE;
+    problem->n_fields = 0;
+    problem->detail[0] = '\0';
+}
 
 /** Sets the code and detail, once. Returns -EINVAL. */
 int problem_set(struct problem *problem, enum problem_code code, const char *fmt, ...) FORMAT(3, 4);

@@ -13,6 +13,15 @@ void *mem_zero(size_t n, size_t size)
     return ptr;
 }
 
+void *mem_zero_upto(size_t size, size_t n)
+{
+    void *ptr = malloc(size);
+
+    if (!ptr)
+        abort();
+    return memset(ptr, 0, n);
+}
+
 void *mem_resize(void *ptr, size_t n, size_t size)
 {
     size_t bytes;
@@ -27,10 +36,11 @@ void *mem_resize(void *ptr, size_t n, size_t size)
 
 void *mem_copy(const void *from, size_t size)
 {
-    char *to = mem_zero(1, size + 1);
+    char *to = mem_resize(NULL, 1, size + 1);
 
     if (size)
         memcpy(to, from, size);
+    to[size] = '\0';
     return to;
 }
 

@@ -19,6 +19,8 @@
 
 /** A zeroed object of the type; yours to mem_free. */
 #define NEW0(type) ((type *)mem_zero(1, sizeof(type)))
+/** An object of the type, zeroed up to a member of it; from there on it holds anything. */
+#define NEW0_UPTO(type, member) ((type *)mem_zero_upto(sizeof(type), offsetof(type, member)))
 /** n zeroed objects of the type. */
 #define NEW0_N(type, n) ((type *)mem_zero((n), sizeof(type)))
 /** The value of p, leaving NULL behind: hands an owned local on. */
@@ -31,6 +33,8 @@
 
 /** n * size zeroed bytes; ends the process when there are none. */
 void *mem_zero(size_t n, size_t size) __attribute__((malloc, returns_nonnull));
+/** size bytes, the first n of them zeroed; ends the process when there are none. */
+void *mem_zero_upto(size_t size, size_t n) __attribute__((malloc, returns_nonnull));
 /** Like realloc(ptr, n * size), checked for overflow; ends the process on failure. */
 void *mem_resize(void *ptr, size_t n, size_t size) __attribute__((returns_nonnull));
 /** A copy of size bytes, with a NUL behind them. */

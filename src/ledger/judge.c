@@ -166,7 +166,7 @@ void judge(struct changes *changes, const struct past *past, struct op *op)
     size_t n = changes->list.n;
 
     changes->by = by ? by : "";
-    op->problem = (struct problem){ 0 };
+    problem_clear(&op->problem);
     judge_kind(&t, op);
     if (op->problem.code)
         changes_take_back(changes, n); /* nothing, where the rules were looked at first */

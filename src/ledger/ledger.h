@@ -403,14 +403,13 @@ struct op {
         struct op_lease lease;
         struct op_retain retain;
     };
-    /* Outcome, valid in done(). */
-    struct problem problem; /* code 0: accepted, or a harmless repeat */
-    uint64_t revision;      /* of its last event; without one, the store's */
+    uint64_t revision; /* out, valid in done(): of its last event; without one, the store's */
     /* Called on the writer's thread after the commit (or refusal); must not block; the op is the
      * sender's again and op_free is its to call. */
     void (*done)(struct op *op, void *arg);
     void *arg;
-    struct op *next; /* the ledger's, until done() */
+    struct op *next;        /* the ledger's, until done() */
+    struct problem problem; /* out, valid in done(): code 0: accepted, or a harmless repeat */
 };
 
 struct op *op_new(enum op_kind kind, void (*done)(struct op *op, void *arg), void *arg);

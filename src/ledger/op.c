@@ -5,7 +5,7 @@
 
 struct op *op_new(enum op_kind kind, void (*done)(struct op *op, void *arg), void *arg)
 {
-    struct op *op = NEW0(struct op);
+    struct op *op = NEW0_UPTO(struct op, problem.fields);
 
     op->kind = kind;
     op->done = done;

@@ -100,7 +100,7 @@ static void answer(struct op **ops, size_t n)
 static void answer_failed(struct op **ops, size_t n, enum problem_code code, const char *why)
 {
     for (size_t i = 0; i < n; i++) {
-        ops[i]->problem = (struct problem){ 0 };
+        problem_clear(&ops[i]->problem);
         problem_set(&ops[i]->problem, code, "%s", why);
     }
     answer(ops, n);

@@ -41,7 +41,7 @@ static void choose_id(struct call *call)
 
 struct call *call_new(struct server *server, struct http_request *request)
 {
-    struct call *call = NEW0(struct call);
+    struct call *call = NEW0_UPTO(struct call, problem.fields);
 
     call->server = server;
     call->request = request;

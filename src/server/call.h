@@ -45,12 +45,12 @@ struct call {
     char *text;        /* of the answer, where a reader's thread has written it already */
     uint64_t revision; /* Berth-Revision; 0: none */
     uint64_t etag;     /* of one object; 0: none */
-    struct problem problem;
     /* On its way. */
     struct call *next, **at; /* among the server's, if tracked */
     call_read_fn *read;
     call_fn *then;
     struct err err;
+    struct problem problem;
 };
 
 /** Makes a call of a request; it owns the request. */

@@ -24,7 +24,7 @@ int message_parse(struct message *message, const char *body, size_t n, const str
 {
     struct json_at node;
 
-    *message = (struct message){ 0 };
+    memset(message, 0, offsetof(struct message, problem.fields));
     if (json_read(body, n, MESSAGE_MAX_BYTES, &message->value, &message->problem) < 0)
         return -EINVAL;
     message->top = json_at_top(message->value, &message->problem);

@@ -17,7 +17,7 @@
 static struct talk *talk_new(struct nodes *nodes, struct http_request *request,
                              void (*finish)(struct talk *talk))
 {
-    struct talk *talk = NEW0(struct talk);
+    struct talk *talk = NEW0_UPTO(struct talk, message.problem.fields);
 
     talk->nodes = nodes;
     talk->request = request;

@@ -16,9 +16,9 @@ enum { MESSAGE_ATTEMPTS_MAX = 10000 };
 struct message {
     json_t *value;
     struct json_at top;
-    struct problem problem;
     const char *node;
     int64_t generation;
+    struct problem problem;
 };
 
 /* One operation of a request. */
@@ -34,13 +34,13 @@ struct talk {
     struct talk *next, **link;
     struct nodes *nodes;
     struct http_request *request;
-    struct message message;
     struct talk_item *items;
     size_t n_items, n_open;
     const char **unknown; /* register: attempts of which nothing is known here; borrowed */
     size_t n_unknown;
     const char *before, *after; /* kill points */
     void (*finish)(struct talk *talk);
+    struct message message;
 };
 
 /**
