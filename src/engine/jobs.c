@@ -225,9 +225,12 @@ static void task_tell(struct model *model, struct task *task, const struct berth
     task->tries = told->tries;
     task->evictions = told->evictions;
     task->version = told->version;
-    task->started_at_ms = told->started_at_ms;
-    task->checkpoint_at_ms = told->checkpoint_at_ms;
-    task->limit_at_ms = told->limit_at_ms;
+    if (told->state !=
+        BERTH_TASK_PENDING) { /* what an attempt that is over did is not of the next */
+        task->started_at_ms = told->started_at_ms;
+        task->checkpoint_at_ms = told->checkpoint_at_ms;
+        task->limit_at_ms = told->limit_at_ms;
+    }
     task->not_before_ms = told->not_before_ms;
     if (task->not_before_ms)
         task->group->n_backed_off++;
