@@ -202,8 +202,8 @@ static void watch_line(struct session *s, struct line *line)
     line->seated = s->number;
     line->head = line->first;
     line->stuck = NULL;
-    line->is_used = is_usable(s, line);
-    for (struct job *job = line->first; job && !line->is_used; job = job->line_next)
+    line->is_usable = is_usable(s, line);
+    for (struct job *job = line->first; job && !line_is_used(s, line); job = job->line_next)
         VEC_PUSH(&s->watched, job);
 }
 
@@ -223,27 +223,33 @@ void lines_open(struct session *s)
     lines_sort(s);
 }
 
-static bool is_used(const struct session *s, const struct job *job)
-{
-    return job->line && job->line->seated == s->number && job->line->is_used;
-}
-
 static bool is_parted(const struct session *s, const struct job *job)
 {
     return job->seated == s->number && ((const struct seat *)job->seat)->is_parted;
 }
 
+bool lines_hold(const struct session *s, const struct job *job)
+{
+    const struct line *line = job->line;
+
+    return line && line->seated == s->number && line->is_usable &&
+           job->n[BERTH_TASK_PENDING] == job->n_tasks && !is_parted(s, job);
+}
+
 bool lines_cover(const struct session *s, const struct job *job)
 {
-    return is_used(s, job) && job->n[BERTH_TASK_PENDING] == job->n_tasks && !is_parted(s, job);
+    return !s->in.is_cold && lines_hold(s, job);
 }
 
 void lines_part(struct session *s, struct job *job)
 {
-    if (!is_used(s, job) || is_parted(s, job))
+    const struct line *line = job->line;
+
+    if (!line || line->seated != s->number || !line->is_usable || is_parted(s, job))
         return;
     seat_of(s, job)->is_parted = true;
-    VEC_PUSH(&s->watched, job);
+    if (line_is_used(s, line))
+        VEC_PUSH(&s->watched, job);
 }
 
 void lines_part_placed(struct session *s)

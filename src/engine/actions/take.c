@@ -478,6 +478,10 @@ bool take_room(struct session *s, struct job *job, bool reclaim)
     }
     if (s->policy->victim_set == VICTIM_SET_MINIMAL)
         give_back(&stmt, capped);
+    if (!protect_admits(s, job)) {
+        statement_discard(&stmt);
+        return false;
+    }
     seat_of(s, job)->why.code = WAIT_NONE; /* of allocate */
     return statement_commit(&stmt, job);
 }
