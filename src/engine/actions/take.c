@@ -223,7 +223,7 @@ static bool mark_by_trial(struct statement *stmt, const struct task *task, const
 
 /*
  * Makes room on a node: evicts in order until the task fits, then keeps back each, most urgent
- * first, without whom it fits too. What was done stands in the statement.
+ * first, without whom it fits too. What was done stands in the statement, also where it was in vain.
  */
 static bool clear_node(struct statement *stmt, struct task *task, struct node *node, bool reclaim)
 {
@@ -289,8 +289,10 @@ static bool take_cheapest(struct session *s, struct task *task, bool reclaim)
                                                        : cheapest(s, task, reclaim);
     struct statement stmt = statement_open(s);
 
-    if (!best || !clear_node(&stmt, task, best, reclaim))
+    if (!best || !clear_node(&stmt, task, best, reclaim)) {
+        statement_discard(&stmt);
         return false;
+    }
     statement_pipeline(&stmt, task, best, true, 0);
     return true;
 }
