@@ -48,6 +48,8 @@ static void tell_queue(struct world *w, uint64_t *random, uint64_t i)
         queue.deserved = world_amounts(w, 10 + (int64_t)draw(random, 40), (int64_t)90 << 30);
     if (draw(random, 5) == 0)
         queue.guarantee = world_amounts(w, (int64_t)draw(random, 10), 0);
+    if (draw(random, 4) == 0)
+        queue.min_runtime_ms = 600;
     world_tell(w, BERTH_QUEUE, &queue);
 }
 
@@ -57,7 +59,7 @@ static void fill_group(struct world *w, uint64_t *random, struct berth_task_grou
     struct berth_label *label = ARENA_NEW0(&w->arena, struct berth_label);
 
     *label = (struct berth_label){ "size", "large" };
-    group->replicas = (uint32_t)draw(random, 8);
+    group->replicas = (uint32_t)draw(random, draw(random, 3) ? 8 : 24);
     group->asks = world_amounts(w, (int64_t)draw(random, 5), (int64_t)draw(random, 4) << 30);
     group->priority = (int)draw(random, 2);
     if (draw(random, 6) == 0)
@@ -88,6 +90,11 @@ static void tell_job(struct world *w, uint64_t *random, uint64_t i)
 
     fill_group(w, random, &groups[0]);
     fill_group(w, random, &groups[1]);
+    if (draw(random, 3))
+        job.budget = (struct berth_budget){ .is_given = true,
+                                            .is_max_unavailable = draw(random, 2),
+                                            .is_percent = draw(random, 4) == 0,
+                                            .value = (uint32_t)draw(random, 6) };
     if (draw(random, 8) == 0)
         world_end(w, BERTH_JOB, &job);
     else
@@ -147,12 +154,20 @@ static void live(uint64_t *random, const char *profile)
 {
     static const char *const actions[] = { "enqueue", "allocate", "preempt", "reclaim",
                                            "backfill" };
+    static const char *const unit[] = { "spare-or-whole", "task" };
+    struct berth_value policy[] = {
+        { .key = "victimUnit", .kind = BERTH_VALUE_TEXT, .text = unit[draw(random, 2)] },
+    };
     struct world w;
 
     world_init(&w);
     world_tell(&w, BERTH_CONFIG,
-               &(struct berth_config){
-                   .profile = profile, .has_actions = true, .actions = { actions, 5 } });
+               &(struct berth_config){ .profile = profile,
+                                       .has_actions = true,
+                                       .actions = { actions, 5 },
+                                       .policy = &(struct berth_value){ .kind = BERTH_VALUE_OBJECT,
+                                                                        .members = policy,
+                                                                        .n_members = 1 } });
     for (uint64_t i = 0; i < QUEUES; i++)
         tell_queue(&w, random, i);
     for (uint64_t i = 0; i < NODES; i++)
@@ -171,7 +186,7 @@ TEST(engine_decides_the_same_with_nothing_kept)
     };
     uint64_t random = test_seed();
 
-    for (size_t i = 0; i < 48; i++)
+    for (size_t i = 0; i < 96; i++)
         live(&random, profiles[i % COUNT_OF(profiles)]);
     /* The histories are worth something. */
     CHECK(n_binds > 100);

@@ -8,11 +8,12 @@
 #include "engine/lines.h"
 #include "engine/testing.h"
 
-enum { NODES = 5, JOBS = 120, QUEUES = 3, SHAPES = 5, STEPS = 90 };
+enum { FEW = 5, MANY = 20, JOBS = 120, QUEUES = 3, SHAPES = 5, STEPS = 90 };
 
 /* Which victims cost least may change as they work, if some work more in a second: then time alone
  * changes who is found first, and nobody is woken for that. */
 static bool all_work_alike;
+static uint64_t n_nodes;
 
 static size_t n_binds, n_evictions, n_longest, n_quiet;
 
@@ -28,14 +29,15 @@ static const char *name(struct world *w, const char *prefix, uint64_t i)
 
 static void tell_node(struct world *w, uint64_t *random, uint64_t i)
 {
-    world_tell(
-        w, BERTH_NODE,
-        &(struct berth_node){ .id = name(w, "n", i),
-                              .seq = i,
-                              .state = draw(random, 8) ? NODE_READY : NODE_UNREACHABLE,
-                              .cordoned = draw(random, 10) == 0,
-                              .offers = world_amounts(w, 3 + (int64_t)draw(random, 6),
-                                                      (int64_t)(4 + draw(random, 8)) << 30) });
+    world_tell(w, BERTH_NODE,
+               &(struct berth_node){
+                   .id = name(w, "n", i),
+                   .seq = i,
+                   .state = draw(random, 8) ? NODE_READY : NODE_UNREACHABLE,
+                   .cordoned = draw(random, 10) == 0,
+                   .offers = world_amounts(
+                       w, (n_nodes == FEW ? 3 : 1) + (int64_t)draw(random, n_nodes == FEW ? 6 : 3),
+                       (int64_t)(4 + draw(random, 8)) << 30) });
 }
 
 static void tell_queue(struct world *w, uint64_t *random, uint64_t i)
@@ -110,6 +112,8 @@ static void tell_job(struct world *w, uint64_t *random, uint64_t i)
     job.min_available = draw(random, 2) ? group.replicas : 1;
     if (draw(random, 5) == 0)
         job.limit_ms = 30000;
+    if (draw(random, 4) == 0)
+        job.budget = (struct berth_budget){ .is_given = true, .value = (uint32_t)draw(random, 4) };
     make_odd(w, random, &job);
     if (draw(random, 10) == 0)
         world_end(w, BERTH_JOB, &job);
@@ -283,7 +287,7 @@ static void stir(struct world *w, uint64_t *random)
 {
     switch (draw(random, 10)) {
     case 0:
-        tell_node(w, random, draw(random, NODES));
+        tell_node(w, random, draw(random, n_nodes));
         break;
     case 1:
         tell_queue(w, random, draw(random, QUEUES));
@@ -305,7 +309,9 @@ static void begin(struct world *w, uint64_t *random)
     configure(w, random);
     for (uint64_t i = 0; i < QUEUES; i++)
         tell_queue(w, random, i);
-    for (uint64_t i = 0; i < NODES; i++)
+    /* On a few nodes all are tried for evictions; on many what they cost is kept. */
+    n_nodes = draw(random, 2) ? FEW : MANY;
+    for (uint64_t i = 0; i < n_nodes; i++)
         tell_node(w, random, i);
     for (uint64_t i = 0; i < JOBS / 2; i++)
         tell_job(w, random, i);
