@@ -4,7 +4,7 @@
  */
 #include "engine/testing.h"
 
-enum { NODES = 24, JOBS = 40, QUEUES = 4, STEPS = 60 };
+enum { NODES = 24, JOBS = 40, QUEUES = 4, CLAIMS = 3, STEPS = 60 };
 
 static const char *name(struct world *w, const char *prefix, uint64_t i)
 {
@@ -19,6 +19,7 @@ static uint64_t draw(uint64_t *random, uint64_t n)
 static void tell_node(struct world *w, uint64_t *random, uint64_t i)
 {
     struct berth_label label = { "size", draw(random, 2) ? "large" : "small" };
+    struct berth_amount devices = { "cards", 1 + (int64_t)draw(random, 3) };
     struct berth_node node = {
         .id = name(w, "node", i * 7 % 97),
         .seq = i,
@@ -26,6 +27,7 @@ static void tell_node(struct world *w, uint64_t *random, uint64_t i)
         .cordoned = draw(random, 12) == 0,
         .draining = draw(random, 15) == 0,
         .labels = { &label, 1 },
+        .device_classes = { &devices, draw(random, 3) ? 1 : 0 },
         .offers =
             world_amounts(w, 4 + (int64_t)draw(random, 8), (int64_t)(4 + draw(random, 12)) << 30),
     };
@@ -53,6 +55,17 @@ static void tell_queue(struct world *w, uint64_t *random, uint64_t i)
     world_tell(w, BERTH_QUEUE, &queue);
 }
 
+/* Devices that tasks of a namespace share, on whichever node the first of them came to. */
+static void tell_claims(struct world *w)
+{
+    for (uint64_t i = 0; i < 2 * CLAIMS; i++)
+        world_tell(w, BERTH_CLAIM,
+                   &(struct berth_claim){ .name = name(w, "claim", i / 2),
+                                          .namespace_ = name(w, "ns", i % 2),
+                                          .device_class = "cards",
+                                          .count = 1 });
+}
+
 static void fill_group(struct world *w, uint64_t *random, struct berth_task_group *group)
 {
     static const uint16_t port = 80;
@@ -66,6 +79,11 @@ static void fill_group(struct world *w, uint64_t *random, struct berth_task_grou
         group->node_selector = (struct berth_labels){ label, 1 };
     if (draw(random, 6) == 0)
         group->preferred_labels = (struct berth_labels){ label, 1 };
+    if (draw(random, 6) == 0) {
+        const char **claim = ARENA_NEW0(&w->arena, const char *);
+        *claim = name(w, "claim", draw(random, CLAIMS));
+        group->claims = (struct berth_words){ claim, 1 };
+    }
     if (draw(random, 8) == 0) {
         group->host_ports = &port;
         group->n_host_ports = 1;
@@ -172,6 +190,7 @@ static void live(uint64_t *random, const char *profile)
         tell_queue(&w, random, i);
     for (uint64_t i = 0; i < NODES; i++)
         tell_node(&w, random, i);
+    tell_claims(&w);
     for (uint64_t i = 0; i < JOBS / 2; i++)
         tell_job(&w, random, i);
     for (int i = 0; i < STEPS; i++)
