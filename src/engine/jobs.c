@@ -339,8 +339,11 @@ static void set_priority(struct job *job, int32_t priority)
 void jobs_rank(struct model *model)
 {
     JOB_EACH (job, model) {
+        int32_t priority = job_priority(model, job->kept);
+        if (priority == job->priority)
+            continue;
         lines_drop(model, job);
-        set_priority(job, job_priority(model, job->kept));
+        set_priority(job, priority);
         lines_take(model, job);
     }
 }

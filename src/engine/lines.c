@@ -191,10 +191,17 @@ static int by_place(const void *a, const void *b)
     return (x->at > y->at) - (x->at < y->at);
 }
 
+static void watch(struct session *s, struct job *job)
+{
+    VEC_PUSH(&s->watched, job);
+    s->is_unsorted = true;
+}
+
 void lines_sort(struct session *s)
 {
-    if (s->watched.n)
+    if (s->is_unsorted)
         qsort(s->watched.at, s->watched.n, sizeof(*s->watched.at), by_place);
+    s->is_unsorted = false;
 }
 
 static void watch_line(struct session *s, struct line *line)
@@ -204,7 +211,7 @@ static void watch_line(struct session *s, struct line *line)
     line->stuck = NULL;
     line->is_usable = is_usable(s, line);
     for (struct job *job = line->first; job && !line_is_used(s, line); job = job->line_next)
-        VEC_PUSH(&s->watched, job);
+        watch(s, job);
 }
 
 void lines_open(struct session *s)
@@ -217,7 +224,7 @@ void lines_open(struct session *s)
         return;
     }
     VEC_EACH (job, &model->odd)
-        VEC_PUSH(&s->watched, *job);
+        watch(s, *job);
     VEC_EACH (line, &model->lines)
         watch_line(s, *line);
     lines_sort(s);
@@ -249,7 +256,7 @@ void lines_part(struct session *s, struct job *job)
         return;
     seat_of(s, job)->is_parted = true;
     if (line_is_used(s, line))
-        VEC_PUSH(&s->watched, job);
+        watch(s, job);
 }
 
 void lines_part_placed(struct session *s)

@@ -216,7 +216,7 @@ static bool is_ready_to_go(struct session *s, struct job *job)
 {
     if (!job->n[BERTH_TASK_PENDING])
         return false;
-    if (seat_of(s, job)->is_pending && !setup_has_action(s->setup, "enqueue"))
+    if (seat_of(s, job)->is_pending && !s->setup->admits)
         seat_of(s, job)->is_pending = false;
     if (!job_is_admitted(s, job))
         return false;
