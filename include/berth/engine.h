@@ -767,9 +767,13 @@ struct berth_cycle_in {
     uint64_t max_tasks; /* to place; 0: no limit */
     uint64_t max_steps; /* of work; 0: no limit */
     bool skip_digest;   /* where nobody keeps it: it costs a text of all that wait */
-    bool
-        is_brief; /* of jobs alike only the first has verdicts: a list of all costs as many as wait */
-    bool is_cold; /* for tests: nothing that was kept is believed; the answer is the same */
+    /* Verdicts only of what was looked at: of jobs alike, the first. A list of all costs as many as
+     * wait; all else is the same. */
+    bool is_brief;
+    /* For tests: nothing that was kept is believed, and each job has a turn of its own. It decides
+     * the same. Of jobs alike, who are else told together why they wait, each is told how it was at
+     * its own turn; and as more is looked at, wake_at_ms may be sooner. */
+    bool is_cold;
 };
 
 /**

@@ -15,6 +15,7 @@ struct rounds {
     struct session *s;
     struct pq queues;
     VEC_OF(struct queue *) listed; /* every queue that was pushed */
+    VEC_OF(struct job *) in_vain;  /* in cold cycles: of lines, and found no place */
 };
 
 void rounds_init(struct rounds *rounds, struct session *s);
@@ -35,17 +36,14 @@ bool sees_lines(const struct session *s);
 /** Puts the first of each line into the round, if it may: those behind it are as it is. */
 void rounds_add_lines(struct rounds *rounds, bool (*may)(struct session *s, struct job *job));
 /**
- * After the first of a line was visited: if it found a place, whoever is first now has a turn.
- * false: it found none, and so would none behind it.
+ * After the first of a line was visited: if it found a place, whoever is first now has a turn; if
+ * not, none behind it would find one.
  */
-bool rounds_go_on(struct rounds *rounds, struct job *job);
+void rounds_go_on(struct rounds *rounds, struct job *job);
 /**
- * Asks all behind the first of a line, who are taken to find no place either; for cycles in which
- * nothing that is known is believed. Whether one found a place.
+ * A queue's lines whose first found no place in this round have another try, as something changed;
+ * in cold cycles each of their jobs.
  */
-bool rounds_ask_behind(struct rounds *rounds, struct job *first,
-                       bool (*ask)(struct session *s, struct job *job));
-/** A queue's lines whose first found no place in this round have another try: something changed. */
 void rounds_stir(struct rounds *rounds, const struct queue *queue);
 
 /** Whether a job may be placed in this session: open, admitted, valid. Notes why not. */

@@ -4,7 +4,7 @@
  */
 #include "engine/testing.h"
 
-enum { NODES = 24, JOBS = 40, QUEUES = 4, STEPS = 60 };
+enum { NODES = 24, JOBS = 40, QUEUES = 4, CLAIMS = 3, STEPS = 60 };
 
 static const char *name(struct world *w, const char *prefix, uint64_t i)
 {
@@ -19,6 +19,7 @@ static uint64_t draw(uint64_t *random, uint64_t n)
 static void tell_node(struct world *w, uint64_t *random, uint64_t i)
 {
     struct berth_label label = { "size", draw(random, 2) ? "large" : "small" };
+    struct berth_amount devices = { "cards", 1 + (int64_t)draw(random, 3) };
     struct berth_node node = {
         .id = name(w, "node", i * 7 % 97),
         .seq = i,
@@ -26,6 +27,7 @@ static void tell_node(struct world *w, uint64_t *random, uint64_t i)
         .cordoned = draw(random, 12) == 0,
         .draining = draw(random, 15) == 0,
         .labels = { &label, 1 },
+        .device_classes = { &devices, draw(random, 3) ? 1 : 0 },
         .offers =
             world_amounts(w, 4 + (int64_t)draw(random, 8), (int64_t)(4 + draw(random, 12)) << 30),
     };
@@ -48,7 +50,20 @@ static void tell_queue(struct world *w, uint64_t *random, uint64_t i)
         queue.deserved = world_amounts(w, 10 + (int64_t)draw(random, 40), (int64_t)90 << 30);
     if (draw(random, 5) == 0)
         queue.guarantee = world_amounts(w, (int64_t)draw(random, 10), 0);
+    if (draw(random, 4) == 0)
+        queue.min_runtime_ms = 600;
     world_tell(w, BERTH_QUEUE, &queue);
+}
+
+/* Devices that tasks of a namespace share, on whichever node the first of them came to. */
+static void tell_claims(struct world *w)
+{
+    for (uint64_t i = 0; i < 2 * CLAIMS; i++)
+        world_tell(w, BERTH_CLAIM,
+                   &(struct berth_claim){ .name = name(w, "claim", i / 2),
+                                          .namespace_ = name(w, "ns", i % 2),
+                                          .device_class = "cards",
+                                          .count = 1 });
 }
 
 static void fill_group(struct world *w, uint64_t *random, struct berth_task_group *group)
@@ -57,13 +72,18 @@ static void fill_group(struct world *w, uint64_t *random, struct berth_task_grou
     struct berth_label *label = ARENA_NEW0(&w->arena, struct berth_label);
 
     *label = (struct berth_label){ "size", "large" };
-    group->replicas = (uint32_t)draw(random, 8);
+    group->replicas = (uint32_t)draw(random, draw(random, 3) ? 8 : 24);
     group->asks = world_amounts(w, (int64_t)draw(random, 5), (int64_t)draw(random, 4) << 30);
     group->priority = (int)draw(random, 2);
     if (draw(random, 6) == 0)
         group->node_selector = (struct berth_labels){ label, 1 };
     if (draw(random, 6) == 0)
         group->preferred_labels = (struct berth_labels){ label, 1 };
+    if (draw(random, 6) == 0) {
+        const char **claim = ARENA_NEW0(&w->arena, const char *);
+        *claim = name(w, "claim", draw(random, CLAIMS));
+        group->claims = (struct berth_words){ claim, 1 };
+    }
     if (draw(random, 8) == 0) {
         group->host_ports = &port;
         group->n_host_ports = 1;
@@ -88,6 +108,11 @@ static void tell_job(struct world *w, uint64_t *random, uint64_t i)
 
     fill_group(w, random, &groups[0]);
     fill_group(w, random, &groups[1]);
+    if (draw(random, 3))
+        job.budget = (struct berth_budget){ .is_given = true,
+                                            .is_max_unavailable = draw(random, 2),
+                                            .is_percent = draw(random, 4) == 0,
+                                            .value = (uint32_t)draw(random, 6) };
     if (draw(random, 8) == 0)
         world_end(w, BERTH_JOB, &job);
     else
@@ -147,16 +172,25 @@ static void live(uint64_t *random, const char *profile)
 {
     static const char *const actions[] = { "enqueue", "allocate", "preempt", "reclaim",
                                            "backfill" };
+    static const char *const unit[] = { "spare-or-whole", "task" };
+    struct berth_value policy[] = {
+        { .key = "victimUnit", .kind = BERTH_VALUE_TEXT, .text = unit[draw(random, 2)] },
+    };
     struct world w;
 
     world_init(&w);
     world_tell(&w, BERTH_CONFIG,
-               &(struct berth_config){
-                   .profile = profile, .has_actions = true, .actions = { actions, 5 } });
+               &(struct berth_config){ .profile = profile,
+                                       .has_actions = true,
+                                       .actions = { actions, 5 },
+                                       .policy = &(struct berth_value){ .kind = BERTH_VALUE_OBJECT,
+                                                                        .members = policy,
+                                                                        .n_members = 1 } });
     for (uint64_t i = 0; i < QUEUES; i++)
         tell_queue(&w, random, i);
     for (uint64_t i = 0; i < NODES; i++)
         tell_node(&w, random, i);
+    tell_claims(&w);
     for (uint64_t i = 0; i < JOBS / 2; i++)
         tell_job(&w, random, i);
     for (int i = 0; i < STEPS; i++)
@@ -171,7 +205,7 @@ TEST(engine_decides_the_same_with_nothing_kept)
     };
     uint64_t random = test_seed();
 
-    for (size_t i = 0; i < 48; i++)
+    for (size_t i = 0; i < 96; i++)
         live(&random, profiles[i % COUNT_OF(profiles)]);
     /* The histories are worth something. */
     CHECK(n_binds > 100);

@@ -125,7 +125,7 @@ static size_t class_offer(struct model *model, struct node *node, size_t from)
     if (loose > free)
         off_held += loose - free;
     c->offers[node->at] = (int64_t)(whole + (off_held < off ? off_held : off));
-    column_renew(model, dim, node->at);
+    column_offer(model, dim, node->at);
     return i;
 }
 

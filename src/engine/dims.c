@@ -111,13 +111,17 @@ int64_t asks_of(const struct asks *asks, uint32_t dim)
 /* On a node that takes nothing only what is held there is still to be shared. */
 static void count_shared(const struct model *model, struct column *c, uint32_t at)
 {
-    const struct berth_node *kept = model->nodes.at[at]->kept;
     bool is_limited = c->offers[at] < UNLIMITED;
-    bool serves = kept->state == NODE_READY && !kept->cordoned && !kept->draining;
-    int64_t shared = !is_limited ? 0 : serves ? c->offers[at] : c->used[at];
+    int64_t shared = !is_limited ? 0 : model->rows.serves[at] ? c->offers[at] : c->used[at];
 
     c->sum_shared += (wide)shared - c->shared[at];
     c->shared[at] = shared;
+}
+
+void column_offer(struct model *model, uint32_t dim, uint32_t at)
+{
+    count_shared(model, &model->columns[dim], at);
+    column_renew(model, dim, at);
 }
 
 void column_renew(struct model *model, uint32_t dim, uint32_t at)
@@ -125,7 +129,8 @@ void column_renew(struct model *model, uint32_t dim, uint32_t at)
     struct column *c = &model->columns[dim];
     int64_t said;
 
-    count_shared(model, c, at);
+    if (!model->rows.serves[at])
+        count_shared(model, c, at);
     c->idle[at] = wrap_sub(c->offers[at], c->used[at]);
     c->future[at] = wrap_sub(wrap_add(c->idle[at], c->releasing[at]), c->pipelined[at]);
     if (dim != DIM_CPU && dim != DIM_MEMORY)

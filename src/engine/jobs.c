@@ -225,9 +225,12 @@ static void task_tell(struct model *model, struct task *task, const struct berth
     task->tries = told->tries;
     task->evictions = told->evictions;
     task->version = told->version;
-    task->started_at_ms = told->started_at_ms;
-    task->checkpoint_at_ms = told->checkpoint_at_ms;
-    task->limit_at_ms = told->limit_at_ms;
+    if (told->state !=
+        BERTH_TASK_PENDING) { /* what an attempt that is over did is not of the next */
+        task->started_at_ms = told->started_at_ms;
+        task->checkpoint_at_ms = told->checkpoint_at_ms;
+        task->limit_at_ms = told->limit_at_ms;
+    }
     task->not_before_ms = told->not_before_ms;
     if (task->not_before_ms)
         task->group->n_backed_off++;
@@ -336,8 +339,11 @@ static void set_priority(struct job *job, int32_t priority)
 void jobs_rank(struct model *model)
 {
     JOB_EACH (job, model) {
+        int32_t priority = job_priority(model, job->kept);
+        if (priority == job->priority)
+            continue;
         lines_drop(model, job);
-        set_priority(job, job_priority(model, job->kept));
+        set_priority(job, priority);
         lines_take(model, job);
     }
 }

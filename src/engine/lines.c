@@ -191,10 +191,17 @@ static int by_place(const void *a, const void *b)
     return (x->at > y->at) - (x->at < y->at);
 }
 
+static void watch(struct session *s, struct job *job)
+{
+    VEC_PUSH(&s->watched, job);
+    s->is_unsorted = true;
+}
+
 void lines_sort(struct session *s)
 {
-    if (s->watched.n)
+    if (s->is_unsorted)
         qsort(s->watched.at, s->watched.n, sizeof(*s->watched.at), by_place);
+    s->is_unsorted = false;
 }
 
 static void watch_line(struct session *s, struct line *line)
@@ -202,9 +209,9 @@ static void watch_line(struct session *s, struct line *line)
     line->seated = s->number;
     line->head = line->first;
     line->stuck = NULL;
-    line->is_used = is_usable(s, line);
-    for (struct job *job = line->first; job && !line->is_used; job = job->line_next)
-        VEC_PUSH(&s->watched, job);
+    line->is_usable = is_usable(s, line);
+    for (struct job *job = line->first; job && !line_is_used(s, line); job = job->line_next)
+        watch(s, job);
 }
 
 void lines_open(struct session *s)
@@ -217,15 +224,10 @@ void lines_open(struct session *s)
         return;
     }
     VEC_EACH (job, &model->odd)
-        VEC_PUSH(&s->watched, *job);
+        watch(s, *job);
     VEC_EACH (line, &model->lines)
         watch_line(s, *line);
     lines_sort(s);
-}
-
-static bool is_used(const struct session *s, const struct job *job)
-{
-    return job->line && job->line->seated == s->number && job->line->is_used;
 }
 
 static bool is_parted(const struct session *s, const struct job *job)
@@ -233,17 +235,28 @@ static bool is_parted(const struct session *s, const struct job *job)
     return job->seated == s->number && ((const struct seat *)job->seat)->is_parted;
 }
 
+bool lines_hold(const struct session *s, const struct job *job)
+{
+    const struct line *line = job->line;
+
+    return line && line->seated == s->number && line->is_usable &&
+           job->n[BERTH_TASK_PENDING] == job->n_tasks && !is_parted(s, job);
+}
+
 bool lines_cover(const struct session *s, const struct job *job)
 {
-    return is_used(s, job) && job->n[BERTH_TASK_PENDING] == job->n_tasks && !is_parted(s, job);
+    return !s->in.is_cold && lines_hold(s, job);
 }
 
 void lines_part(struct session *s, struct job *job)
 {
-    if (!is_used(s, job) || is_parted(s, job))
+    const struct line *line = job->line;
+
+    if (!line || line->seated != s->number || !line->is_usable || is_parted(s, job))
         return;
     seat_of(s, job)->is_parted = true;
-    VEC_PUSH(&s->watched, job);
+    if (line_is_used(s, line))
+        watch(s, job);
 }
 
 void lines_part_placed(struct session *s)
@@ -262,4 +275,12 @@ struct job *lines_head(struct session *s, struct line *line)
     while (line->head && !lines_cover(s, line->head))
         line->head = line->head->line_next;
     return line->head;
+}
+
+void lines_watch_heads(struct session *s)
+{
+    LINE_EACH (line, s)
+        if (lines_head(s, line))
+            watch(s, line->head);
+    lines_sort(s);
 }

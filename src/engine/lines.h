@@ -24,7 +24,7 @@ struct line {
     size_t n_bent;     /* neighbours of which the later one was created first */
     uint32_t at;       /* its place in model->lines */
     struct job *head;  /* a session's own: from here on nobody was placed; with `seated` */
-    bool is_used;      /* likewise: it is looked at as a line */
+    bool is_usable;    /* likewise: what is found of its first holds for all */
     bool is_stuck;     /* likewise, of the action that runs: its first found no place */
     size_t said;       /* likewise: the place of the first one's verdict */
     struct job *stuck; /* likewise: the last of its first that found none, in any action */
@@ -45,22 +45,26 @@ void lines_part(struct session *s, struct job *job);
 void lines_part_placed(struct session *s);
 /** Puts s->watched into the order of ranks. */
 void lines_sort(struct session *s);
-/** Whether a job stands in a line that is used, and has no place: who is first says all of it. */
+/** Puts the first of each line among s->watched, in order: when nothing more is decided. */
+void lines_watch_heads(struct session *s);
+/** Whether a job stands in a line that could be used, and has no place. */
+bool lines_hold(const struct session *s, const struct job *job);
+/** Likewise, and the line is used: who is first says all of it. */
 bool lines_cover(const struct session *s, const struct job *job);
 /** The first of a line that has no place, or NULL. */
 struct job *lines_head(struct session *s, struct line *line);
+
+/* Whether it is looked at as a line. A cold cycle knows none: there each job has its own turn. */
+static inline bool line_is_used(const struct session *s, const struct line *line)
+{
+    return line->seated == s->number && line->is_usable && !s->in.is_cold;
+}
 
 /* Walks the lines that are used; `break` only goes on to the next. */
 #define LINE_EACH(each, s)                                                                         \
     for (size_t at_##each = 0; at_##each < (s)->model->lines.n; at_##each++)                       \
         for (struct line *each = (s)->model->lines.at[at_##each],                                  \
-                         *once_##each = each->seated == (s)->number && each->is_used ? each        \
-                                                                                     : NULL;       \
+                         *once_##each = line_is_used(s, each) ? each : NULL;                       \
              once_##each; once_##each = NULL)
-
-/* Walks those behind one in its line that have no place; `break` only goes on to the next. */
-#define LINE_BEHIND(each, s, first)                                                                \
-    for (struct job *each = (first)->line_next, *once_##each; each; each = each->line_next)        \
-        for (once_##each = lines_cover(s, each) ? each : NULL; once_##each; once_##each = NULL)
 
 #endif

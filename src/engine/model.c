@@ -86,6 +86,7 @@ void model_fini(struct model *model)
     free(model->rows.alike);
     free(model->rows.name);
     free(model->rows.takes_work);
+    free(model->rows.serves);
     free(model->rows.is_over);
     for (size_t i = 0; i < COUNT_OF(model->gauges); i++) {
         free(model->gauges[i].offers);
@@ -185,6 +186,7 @@ static void shift_columns(struct model *model, size_t at, size_t n, int by)
     shift(rows->alike, sizeof(uint32_t), at, n, by);
     shift(rows->name, sizeof(uint32_t), at, n, by);
     shift(rows->takes_work, sizeof(uint8_t), at, n, by);
+    shift(rows->serves, sizeof(uint8_t), at, n, by);
     shift(rows->is_over, sizeof(uint8_t), at, n, by);
     for (size_t i = DIM_CPU; i < COUNT_OF(model->gauges); i++) {
         shift(model->gauges[i].offers, sizeof(double), at, n, by);
@@ -211,6 +213,7 @@ static void grow_columns(struct model *model)
     rows->alike = mem_resize(rows->alike, cap + 1, sizeof(uint32_t));
     rows->name = mem_resize(rows->name, cap + 1, sizeof(uint32_t));
     rows->takes_work = mem_resize(rows->takes_work, cap + 1, sizeof(uint8_t));
+    rows->serves = mem_resize(rows->serves, cap + 1, sizeof(uint8_t));
     rows->is_over = mem_resize(rows->is_over, cap + 1, sizeof(uint8_t));
     for (size_t i = DIM_CPU; i < COUNT_OF(model->gauges); i++) {
         struct gauge *g = &model->gauges[i];
@@ -272,10 +275,11 @@ static void node_leave(struct model *model, struct node *node)
 
 void node_offer(struct model *model, struct node *node)
 {
-    const struct berth_amounts *offers = &node->kept->offers;
+    const struct berth_node *kept = node->kept;
+    const struct berth_amounts *offers = &kept->offers;
 
     model->n_lacking -= is_lacking(model, node->at);
-
+    model->rows.serves[node->at] = kept->state == NODE_READY && !kept->cordoned && !kept->draining;
     for (size_t i = 0; i < offers->n; i++)
         dim_of(model, offers->at[i].name);
     for (size_t i = 0; i < model->dims.n; i++)
@@ -283,7 +287,7 @@ void node_offer(struct model *model, struct node *node)
     for (size_t i = 0; i < offers->n; i++)
         model->columns[dim_find(model, offers->at[i].name)].offers[node->at] = offers->at[i].value;
     for (size_t i = 0; i < model->dims.n; i++)
-        column_renew(model, (uint32_t)i, node->at);
+        column_offer(model, (uint32_t)i, node->at);
     model->n_lacking += is_lacking(model, node->at);
     devices_offer(model, node);
     node_weigh(model, node);

@@ -58,6 +58,7 @@ struct column {
 struct rows {
     uint32_t *alike, *name; /* as node->alike, node->name_at */
     uint8_t *takes_work;    /* by its state */
+    uint8_t *serves;        /* ready, not cordoned, not draining: queues share what it offers */
     uint8_t *is_over;       /* more is used than it offers: node->n_over */
 };
 
@@ -338,7 +339,9 @@ static inline int64_t column_future(const struct column *c, uint32_t at)
 {
     return c->future[at];
 }
-/** Works out what hangs on offers, used, releasing and pipelined after one of them changed. */
+/** Works out what hangs on what a node offers, or on whether it serves, after that changed. */
+void column_offer(struct model *model, uint32_t dim, uint32_t at);
+/** Likewise on used, releasing and pipelined. */
 void column_renew(struct model *model, uint32_t dim, uint32_t at);
 
 /** Counts tasks of a priority that a queue has placed, up or down. */

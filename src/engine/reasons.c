@@ -557,10 +557,7 @@ static void all_answers(struct session *s, struct verdicts *v)
 /* Of those that were looked at; in the same order. */
 static void brief_answers(struct session *s, struct verdicts *v)
 {
-    LINE_EACH (line, s)
-        if (lines_head(s, line))
-            VEC_PUSH(&s->watched, line->head);
-    lines_sort(s);
+    lines_watch_heads(s);
     VEC_EACH (job, &s->watched)
         job_answers(s, v, *job);
 }

@@ -36,6 +36,7 @@ void rounds_fini(struct rounds *rounds)
         seat->is_listed = false;
     }
     VEC_FINI(&rounds->listed);
+    VEC_FINI(&rounds->in_vain);
     pq_fini(&rounds->queues);
 }
 
@@ -106,44 +107,27 @@ static void inherit(struct seat *seat, const struct seat *from)
     seat->was_tried = from->was_tried;
 }
 
-bool rounds_go_on(struct rounds *rounds, struct job *job)
+void rounds_go_on(struct rounds *rounds, struct job *job)
 {
     struct session *s = rounds->s;
     struct line *line = job->line;
     struct job *next;
 
-    if (!line || line->seated != s->number || !line->is_used || job != line->head)
-        return true; /* it stands for itself */
+    if (s->in.is_cold && lines_hold(s, job))
+        VEC_PUSH(&rounds->in_vain, job);
+    if (!line || !line_is_used(s, line) || job != line->head)
+        return; /* it stands for itself */
     if (lines_cover(s, job)) {
         line->is_stuck = true;
         line->stuck = job;
-        return false;
+        return;
     }
     next = lines_head(s, line);
     if (!next)
-        return true;
+        return;
     if (line->stuck)
         inherit(seat_of(s, next), seat_of(s, line->stuck));
     rounds_return_job(rounds, next);
-    return true;
-}
-
-bool rounds_ask_behind(struct rounds *rounds, struct job *first,
-                       bool (*ask)(struct session *s, struct job *job))
-{
-    struct session *s = rounds->s;
-    int64_t wake_at_ms = s->wake_at_ms;
-    bool found = false;
-
-    LINE_BEHIND (job, s, first) {
-        struct seat *seat = seat_of(s, job), before = *seat;
-        found = ask(s, job) || found;
-        if (lines_cover(s, job))
-            *seat = before;
-    }
-    if (!found)
-        s->wake_at_ms = wake_at_ms;
-    return found;
 }
 
 void rounds_stir(struct rounds *rounds, const struct queue *queue)
@@ -153,6 +137,13 @@ void rounds_stir(struct rounds *rounds, const struct queue *queue)
             line->is_stuck = false;
             rounds_return_job(rounds, line->head);
         }
+    }
+    for (size_t i = rounds->in_vain.n; i-- > 0;) {
+        struct job *job = rounds->in_vain.at[i];
+        if (job->queue != queue)
+            continue;
+        VEC_SWAP_OUT(&rounds->in_vain, i);
+        rounds_return_job(rounds, job);
     }
 }
 

@@ -88,6 +88,7 @@ struct session {
     VEC_OF(struct op) log;
     VEC_OF(struct berth_group) groups;
     VEC_OF(struct job *) watched; /* to be looked at one by one: see lines.h */
+    bool is_unsorted;             /* they are, not by rank */
     size_t parted;                /* the log up to here was read for them */
     const char *action;           /* that runs */
     const char *reservation;      /* whose room is being bound */

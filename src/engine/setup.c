@@ -192,8 +192,10 @@ int setup_new(const struct berth_config *given, const struct outsiders *others, 
         r = setup_tiers(setup, own ? config->tiers : profile->tiers,
                         own ? config->n_tiers : profile->n_tiers, err);
     }
-    if (r == 0)
+    if (r == 0) {
+        setup->admits = setup_has_action(setup, "enqueue");
         r = check_deciders(setup, err);
+    }
     if (r < 0) {
         setup_free(setup);
         return r;

@@ -56,6 +56,7 @@ struct setup {
     size_t n_uses, n_tiers;
     struct hooked hooked[HOOKED_COUNT];
     struct policy policy;
+    bool admits; /* action enqueue is among those that are run */
     enum berth_shard_mode shard_mode;
     bool is_reference; /* mode: the quirks of the batch scheduler that is compared with */
     bool is_beam;      /* mode: serverless, one job at a time goes the whole way */

@@ -74,10 +74,37 @@ static void dump_queue(const struct queue *queue, struct str *out)
     str_add(out, "\n");
 }
 
+static uint64_t n_placed_of(const struct job *job)
+{
+    uint64_t n = 0;
+
+    for (int state = 0; state < BERTH_TASK_STATE_COUNT; state++)
+        n += state_is_allocated((enum berth_task_state)state) ? job->n[state] : 0;
+    return n;
+}
+
+/* What a queue has placed, priority by priority. */
+static void check_placed(const struct model *model, const struct queue *queue)
+{
+    uint64_t n = 0, n_counted = 0;
+
+    VEC_EACH (placed, &queue->placed) {
+        uint64_t n_here = 0;
+        JOB_EACH (job, model)
+            n_here +=
+                job->queue == queue && job->priority == placed->priority ? n_placed_of(job) : 0;
+        CHECK_EQ(placed->n, n_here);
+        n_counted += n_here;
+    }
+    JOB_EACH (job, model)
+        n += job->queue == queue ? n_placed_of(job) : 0;
+    CHECK_EQ(n_counted, n);
+}
+
 /* What is kept as sums is what one would add up. */
 static void check_sums(const struct model *model)
 {
-    uint64_t n_pending = 0, n_placed = 0, n_in_queues = 0;
+    uint64_t n_pending = 0;
 
     for (size_t d = 0; d < model->dims.n; d++) {
         const struct column *c = &model->columns[d];
@@ -90,17 +117,11 @@ static void check_sums(const struct model *model)
         }
         CHECK(shared == c->sum_shared);
     }
-    JOB_EACH (job, model) {
+    JOB_EACH (job, model)
         n_pending += job->n[BERTH_TASK_PENDING];
-        for (int state = 0; state < BERTH_TASK_STATE_COUNT; state++)
-            n_placed +=
-                job->queue && state_is_allocated((enum berth_task_state)state) ? job->n[state] : 0;
-    }
     VEC_EACH (queue, &model->queues)
-        VEC_EACH (placed, &(*queue)->placed)
-            n_in_queues += placed->n;
+        check_placed(model, *queue);
     CHECK_EQ(model->n_pending, n_pending);
-    CHECK_EQ(n_in_queues, n_placed);
 }
 
 static char *dump(struct berth_engine *engine)
@@ -368,7 +389,9 @@ TEST(undo_forgets_what_was_supposed_field_by_field)
         struct berth_node node = { .id = "n0", .state = NODE_READY };
         struct berth_task task = { .job = "j0", .group = "task", .state = BERTH_TASK_FAILED };
         struct berth_job job = { .id = "j1" };
-        struct berth_delta deltas[] = { { BERTH_NODE, round % 2, { .node = &node } },
+        struct berth_priority_class class = { "middle", 2, true };
+        struct berth_delta deltas[] = { { BERTH_PRIORITY_CLASS, false, { .any = &class } },
+                                        { BERTH_NODE, round % 2, { .node = &node } },
                                         { BERTH_TASK, false, { .task = &task } },
                                         { BERTH_JOB, true, { .job = &job } } };
         CLEANUP(freep) char *before = NULL;
@@ -376,6 +399,7 @@ TEST(undo_forgets_what_was_supposed_field_by_field)
         live(&c, test_random(&random), "berth");
         before = dump(c.w.engine);
         CHECK_OK(berth_engine_suppose(c.w.engine, deltas, COUNT_OF(deltas), &err), &err);
+        check_sums(engine_model(c.w.engine));
         cluster_decide(&c);
         CHECK_OK(berth_engine_suppose(c.w.engine, deltas, 1, &err), &err);
         berth_engine_forget(c.w.engine);

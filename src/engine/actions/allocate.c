@@ -18,9 +18,9 @@ bool job_is_admitted(struct session *s, struct job *job)
     struct seat *seat = seat_of(s, job);
     struct why was = seat->why;
 
-    /* What allocate was refused says nothing about what could be taken from others. */
-    if (was.code && (seat->is_pending || (!s->setup->is_reference && was.code != WAIT_OVER_CAP)))
+    if (was.code && seat->is_pending)
         return false;
+    /* What allocate was refused says nothing about what could be taken from others. */
     if (!job_is_open(s, job, &seat->why))
         return false;
     if (seat->is_pending) {
@@ -216,34 +216,13 @@ static bool is_ready_to_go(struct session *s, struct job *job)
 {
     if (!job->n[BERTH_TASK_PENDING])
         return false;
-    if (seat_of(s, job)->is_pending && !setup_has_action(s->setup, "enqueue"))
+    if (seat_of(s, job)->is_pending && !s->setup->admits)
         seat_of(s, job)->is_pending = false;
     if (!job_is_admitted(s, job))
         return false;
     seat_list(s, job);
     seat_of(s, job)->next = 0;
     return seat_of(s, job)->list.n > 0;
-}
-
-static bool finds_place(struct session *s, struct job *job)
-{
-    struct statement stmt = statement_open(s);
-    bool done = false;
-
-    list_tasks(s, job);
-    if (!has_failed(s, job))
-        stmt = allocate_tasks(s, job, &done);
-    if (done && protect_admits(s, job) && stmt.mark < s->log.n)
-        return statement_commit(&stmt, job);
-    statement_discard(&stmt);
-    return false;
-}
-
-static void ask_behind(struct session *s, struct rounds *rounds)
-{
-    LINE_EACH (line, s)
-        if (line->is_stuck)
-            rounds_ask_behind(rounds, line->head, finds_place);
 }
 
 static const struct argument known[] = { { "predicateErrorCacheEnable", ARG_BOOL, 0 } };
@@ -281,8 +260,6 @@ static void run(struct session *s, const struct berth_value *arguments)
         rounds_go_on(&rounds, job);
         rounds_return_queue(&rounds, queue);
     }
-    if (s->in.is_cold && !s->limited)
-        ask_behind(s, &rounds);
     rounds_fini(&rounds);
 }
 

@@ -329,11 +329,6 @@ static void within_job(struct session *s, struct job *job, const struct argument
     }
 }
 
-static bool takes_room(struct session *s, struct job *job)
-{
-    return take_room(s, job, false);
-}
-
 static bool may_take(struct session *s, struct job *job)
 {
     return job->n[BERTH_TASK_PENDING] && job_is_admitted(s, job) && take_is_wanted(s, job) &&
@@ -363,8 +358,7 @@ static void run(struct session *s, const struct berth_value *arguments)
         struct job *job;
         while ((job = rounds_job(&rounds, queue))) {
             bool took = between_jobs(s, job, &args);
-            if (!rounds_go_on(&rounds, job) && s->in.is_cold)
-                rounds_ask_behind(&rounds, job, takes_room);
+            rounds_go_on(&rounds, job);
             if (took)
                 rounds_stir(&rounds, queue);
         }

@@ -138,8 +138,7 @@ static void run(struct session *s, const struct berth_value *arguments)
             continue;
         while ((job = rounds_job(&rounds, queue))) {
             bool took = visit(s, job);
-            if (!rounds_go_on(&rounds, job) && s->in.is_cold)
-                rounds_ask_behind(&rounds, job, visit);
+            rounds_go_on(&rounds, job);
             if (took)
                 rounds_stir(&rounds, queue);
             if (!s->setup->is_reference && queue_is_overused(s, queue))

@@ -223,7 +223,7 @@ static bool mark_by_trial(struct statement *stmt, const struct task *task, const
 
 /*
  * Makes room on a node: evicts in order until the task fits, then keeps back each, most urgent
- * first, without whom it fits too. What was done stands in the statement.
+ * first, without whom it fits too. What was done stands in the statement, also where it was in vain.
  */
 static bool clear_node(struct statement *stmt, struct task *task, struct node *node, bool reclaim)
 {
@@ -289,8 +289,10 @@ static bool take_cheapest(struct session *s, struct task *task, bool reclaim)
                                                        : cheapest(s, task, reclaim);
     struct statement stmt = statement_open(s);
 
-    if (!best || !clear_node(&stmt, task, best, reclaim))
+    if (!best || !clear_node(&stmt, task, best, reclaim)) {
+        statement_discard(&stmt);
         return false;
+    }
     statement_pipeline(&stmt, task, best, true, 0);
     return true;
 }
@@ -478,6 +480,10 @@ bool take_room(struct session *s, struct job *job, bool reclaim)
     }
     if (s->policy->victim_set == VICTIM_SET_MINIMAL)
         give_back(&stmt, capped);
+    if (!protect_admits(s, job)) {
+        statement_discard(&stmt);
+        return false;
+    }
     seat_of(s, job)->why.code = WAIT_NONE; /* of allocate */
     return statement_commit(&stmt, job);
 }

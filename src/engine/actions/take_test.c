@@ -97,6 +97,42 @@ TEST(take_leaves_the_equally_urgent_alone)
     world_fini(&w);
 }
 
+/* Where nobody speaks for gangs, `victimUnit: task` takes them apart. */
+TEST(take_ends_a_task_alone_where_tasks_are_the_unit)
+{
+    static const char *const unit[] = { "spare-or-whole", "task" };
+    static const char *const actions[] = { "allocate", "preempt" };
+    static const struct berth_plugin_use uses[] = { { .name = "priority" },
+                                                    { .name = "predicates" } };
+    static const struct berth_tier tiers[] = { { uses, COUNT_OF(uses) } };
+
+    for (size_t i = 0; i < COUNT_OF(unit); i++) {
+        struct world w;
+        struct berth_value policy[] = {
+            { .key = "victimUnit", .kind = BERTH_VALUE_TEXT, .text = unit[i] },
+            { .key = "preemptFor", .kind = BERTH_VALUE_TEXT, .text = "all" },
+        };
+        world_init(&w);
+        world_tell(&w, BERTH_CONFIG,
+                   &(struct berth_config){
+                       .has_actions = true,
+                       .actions = { actions, COUNT_OF(actions) },
+                       .has_tiers = true,
+                       .tiers = tiers,
+                       .n_tiers = COUNT_OF(tiers),
+                       .policy = &(struct berth_value){ .kind = BERTH_VALUE_OBJECT,
+                                                        .members = policy,
+                                                        .n_members = COUNT_OF(policy) } });
+        world_queue(&w, "default");
+        world_node(&w, "n1", 4);
+        running(&w, "gang", "default", 1, 4, 4, one, 1);
+        waiting(&w, "high", "default", 5, 1, 1, 1);
+        world_cycle(&w);
+        CHECK_EQ(evicted(&w, "gang"), i ? 1 : 4);
+        world_fini(&w);
+    }
+}
+
 TEST(take_ends_a_gang_whole_or_not_at_all)
 {
     struct world w;

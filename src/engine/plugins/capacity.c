@@ -375,6 +375,23 @@ static void claims_held(struct session *s, const struct capacity *c, const struc
     }
 }
 
+/* The class of devices that a dimension counts, or NULL. */
+static const char *class_of(const struct session *s, uint32_t d)
+{
+    static const char prefix[] = "deviceclass/";
+    const char *name = s->model->dims.at[d]->name;
+
+    return text_begins(name, prefix) ? name + strlen(prefix) : NULL;
+}
+
+static bool caps_devices(const struct session *s, const struct account *a)
+{
+    for (uint32_t d = 0; d < s->model->dims.n; d++)
+        if (a->has_cap[d] && class_of(s, d))
+            return true;
+    return false;
+}
+
 /*
  * Classes of devices that the queue caps: what it holds and what is asked for, each claim once. Of
  * a class of which nothing new is asked for nothing is said.
@@ -382,19 +399,23 @@ static void claims_held(struct session *s, const struct capacity *c, const struc
 static bool claims_fit(struct session *s, const struct capacity *c, const struct account *a,
                        const struct kind *kind, struct why *why)
 {
-    CLEANUP(claims_fini) struct claims held = { 0 };
-    CLEANUP(claims_fini) struct claims with = { 0 };
+    CLEANUP(claims_fini) struct claims claims = { 0 };
+    size_t n_held;
 
-    claims_held(s, c, a, &held);
-    claims_held(s, c, a, &with);
-    claims_add(s, &with, kind);
+    if (!caps_devices(s, a))
+        return true;
+    claims_held(s, c, a, &claims);
+    n_held = claims.list.n;
+    claims_add(s, &claims, kind);
     for (uint32_t d = 0; d < s->model->dims.n; d++) {
-        const char *name = s->model->dims.at[d]->name;
+        const char *class = class_of(s, d);
+        struct claims held = claims;
         int64_t n;
-        if (!a->has_cap[d] || !text_begins(name, "deviceclass/"))
+        if (!a->has_cap[d] || !class)
             continue;
-        n = claims_count(&with, name + strlen("deviceclass/"));
-        if (n > claims_count(&held, name + strlen("deviceclass/")) && (wide)n * 1000 > a->cap[d])
+        held.list.n = n_held;
+        n = claims_count(&claims, class);
+        if (n > claims_count(&held, class) && (wide)n * 1000 > a->cap[d])
             return why_not(why, WAIT_OVER_CAP, a, d, (wide)n * 1000);
     }
     return true;

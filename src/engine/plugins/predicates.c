@@ -252,22 +252,55 @@ static bool is_local(struct session *s, struct plugin_use *use, const struct kin
     return (!a->pod_affinity || !has_company(s, kind)) && !(a->claims && kind->spec->claims.n);
 }
 
-/* Whether a claim that the kind names is met on another node: its devices are there. */
-static bool claims_are_elsewhere(struct session *s, const struct plugin_use *use,
-                                 const struct kind *kind, const struct node *node)
+/* On which nodes claims that a kind names are met, as of some touch. */
+struct holders {
+    const struct kind *kind;
+    uint64_t read;
+    bool is_dry_run;
+    const struct node *one; /* NULL: on none */
+    bool are_more;
+};
+
+static bool meets_a_claim(const struct kind *there, const struct kind *kind)
 {
-    NODE_EACH (other, s->model) {
-        VEC_EACH (task, &other->tasks) {
-            const struct kind *there = (*task)->group->kind;
-            if (other == node || !there->spec->claims.n || is_leaving(s, use, *task) ||
-                strcmp(there->namespace_, kind->namespace_) != 0)
-                continue;
-            for (size_t i = 0; i < kind->spec->claims.n; i++)
-                if (words_have(&there->spec->claims, kind->spec->claims.at[i]))
-                    return true;
-        }
-    }
+    if (!there->spec->claims.n || strcmp(there->namespace_, kind->namespace_) != 0)
+        return false;
+    for (size_t i = 0; i < kind->spec->claims.n; i++)
+        if (words_have(&there->spec->claims, kind->spec->claims.at[i]))
+            return true;
     return false;
+}
+
+static void find_holders(struct session *s, const struct plugin_use *use, struct holders *holders)
+{
+    NODE_EACH (node, s->model) {
+        bool meets = false;
+        for (size_t i = 0; i < node->tasks.n && !meets; i++)
+            meets = meets_a_claim(node->tasks.at[i]->group->kind, holders->kind) &&
+                    !is_leaving(s, use, node->tasks.at[i]);
+        holders->are_more = holders->are_more || (meets && holders->one);
+        holders->one = meets ? node : holders->one;
+    }
+}
+
+/*
+ * Whether a claim that the kind names is met on another node: its devices are there. Each node is
+ * asked about in turn, so who holds them is looked for once, as long as no node is touched.
+ */
+static bool claims_are_elsewhere(struct session *s, struct plugin_use *use, const struct kind *kind,
+                                 const struct node *node)
+{
+    uint64_t now = s->model->touched_base + s->model->touched.n;
+    struct holders *holders = use->state;
+
+    if (!holders)
+        holders = use->state = ARENA_NEW0(&s->arena, struct holders);
+    if (holders->kind != kind || holders->read != now || holders->is_dry_run != s->is_dry_run ||
+        s->in.is_cold) {
+        *holders = (struct holders){ .kind = kind, .read = now, .is_dry_run = s->is_dry_run };
+        find_holders(s, use, holders);
+    }
+    return holders->are_more || (holders->one && holders->one != node);
 }
 
 /* Whether the node has the devices that its tasks' claims and these stand for. */
