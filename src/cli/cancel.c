@@ -30,7 +30,7 @@ static void print_outcome(const json_t *job, bool is_quiet)
 }
 
 static int cancel_one(struct cli *cli, const struct args *args, const char *word,
-                      const json_t *body, const struct output *output)
+                      const json_t *body, struct output *output)
 {
     CLEANUP(json_decrefp) json_t *job = NULL;
     CLEANUP(freep) char *path = NULL;
@@ -52,6 +52,7 @@ static int cancel_one(struct cli *cli, const struct args *args, const char *word
         print_outcome(job, args_has(args, "quiet"));
     else if (output_item(output, &job_listing, job, &err) < 0)
         return cli_fail_usage(cli, "%s", err.text);
+    output->has_head = false; /* several jobs have one */
     return EXIT_DONE;
 }
 

@@ -402,12 +402,12 @@ static int print_explain(struct cli *cli, const struct args *args, const struct 
     struct err err = { 0 };
     int r = 0;
 
-    if (!output_is_table(output)) {
+    if (!output_has_columns(output)) {
         if (output_item(output, &job_listing, explain, &err) < 0)
             return cli_fail_usage(cli, "%s", err.text);
         return EXIT_DONE;
     }
-    if (output->format == OUTPUT_COLS || args_has(args, "node")) {
+    if (output_has_rows(output) || args_has(args, "node")) {
         rows = args_has(args, "node") ? list_checks(explain, args_get(args, "node"))
                                       : list_nodes(json_object_get(explain, "nodes"));
         if (output_list(output, &check_listing, rows, &err) < 0)

@@ -158,10 +158,11 @@ int cli_show(struct cli *cli, const struct args *args, const char *prefix,
         r = cli_get(cli, path, &item);
         if (r != 0)
             return r;
-        if (i && output_is_table(&output))
+        if (i && output.format == OUTPUT_WIDE)
             fputc('\n', output.to);
         if (output_item(&output, listing, item, &err) < 0)
             return cli_fail_usage(cli, "%s", err.text);
+        output.has_head = false;
     }
     return EXIT_DONE;
 }

@@ -97,8 +97,12 @@ MUST_CHECK int output_list(const struct output *output, const struct listing *li
 MUST_CHECK int output_item(const struct output *output, const struct listing *listing,
                            const json_t *item, struct err *err);
 
-/** Whether a table is asked for (table, wide, cols). */
+/** Whether a table for people is asked for (table, wide, cols). */
 bool output_is_table(const struct output *output);
+/** Whether columns are asked for: a table's, or those of csv. */
+bool output_has_columns(const struct output *output);
+/** Whether one item is a row too (cols, csv), so that several of them have one head. */
+bool output_has_rows(const struct output *output);
 
 /** Adds a value as YAML in block style; strings are quoted where they would be read as something else. */
 void yaml_format(const json_t *value, struct str *out);

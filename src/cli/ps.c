@@ -62,8 +62,7 @@ static int make_query(struct ps *ps)
     add_query(&ps->query, "label", args_get(args, "label"));
     add_query(&ps->query, "since", args_get(args, "since"));
     add_query(&ps->query, "sort", sort);
-    if (ps->output.format == OUTPUT_WIDE || ps->output.format == OUTPUT_COLS ||
-        ps->output.format == OUTPUT_CSV)
+    if (ps->output.format == OUTPUT_WIDE || output_has_rows(&ps->output))
         str_add(&ps->query, "&resources=1");
     return add_user(ps);
 }

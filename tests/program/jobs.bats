@@ -33,6 +33,12 @@ process_job() { # NAME REPLICAS COMMAND...: a job file for the process runtime
     for phase in queue image root start; do
         [[ $output == *"$phase"* ]]
     done
+    # As rows the attempts have one head, and each row says whose it is.
+    run "$BERTH" job timeline "$id" -o csv
+    [ "$status" -eq 0 ]
+    [ "${lines[0]}" = PHASE,START,TOOK,NOTE,ATTEMPT,NODE ]
+    [ "$(grep -c PHASE <<<"$output")" = 1 ]
+    [ "$(tail -n +2 <<<"$output" | cut -d, -f5 | sort -u | grep -c "^$id/")" = 3 ]
 }
 
 @test "YAML, JSON, #BERTH lines and flags make the same job" {
@@ -364,6 +370,8 @@ S
     run -0 "$BERTH" explain "$b" --node "$node" --no-header -o cols=CHECK,ASKED,FREE,RESULT,HELD_BY
     [[ ${lines[0]} =~ ^ready\ +ready\ +ready\ +ok ]]
     [[ $output =~ fpga\ +2\ +1\ +FAIL\ +INSUFFICIENT_COUNTER\ +1\ by\ $a/task.0#1 ]]
+    [ "$("$BERTH" explain "$b" -o csv)" = "NODE,CHECK,ASKED,FREE,RESULT,HELD_BY
+$node,fpga,2,1,FAIL  INSUFFICIENT_COUNTER,1 by $a/task.0#1" ]
     "$BERTH" cancel "$a"
     "$BERTH" wait "$b" --timeout 60s
 }

@@ -140,6 +140,22 @@ slots() { [ "$("$BERTH" queue show "$1" -o json | jq -r '.usage.allocated.slot /
     [[ $output == *"queue small has 1 job that is not over"* ]]
 }
 
+@test "csv is rows with one head" {
+    run "$BERTH" queue show root default -o csv
+    [ "$status" -eq 0 ]
+    [ "${#lines[@]}" -eq 3 ]
+    [[ ${lines[0]} == QUEUE,STATE,* ]]
+    [[ ${lines[1]} == root,open,* ]]
+    [[ ${lines[2]} == default,open,* ]]
+    [ "$("$BERTH" queue show root default -o cols=QUEUE --no-header)" = root$'\n'default ]
+    run "$BERTH" queue why default -o csv
+    [ "$status" -eq 0 ]
+    [ "${#lines[@]}" -eq 2 ]
+    [[ ${lines[0]} == QUEUE,RESOURCE,DESERVED,*,HOLDERS ]]
+    [[ ${lines[1]} == default,cpu,* ]]
+    [[ $("$BERTH" queue why default --no-header -o cols=QUEUE,RESOURCE) =~ ^default\ +cpu$ ]]
+}
+
 @test "what is not there is not said to be deleted" {
     local id
     run "$BERTH" queue delete nothing
