@@ -233,30 +233,7 @@ void on_queues_create(struct call *call)
 
 /* ---- replace and change ---- */
 
-/* What the object would be that a merge patch is laid on: the queue as it is shown. */
-static json_t *patched(const struct row_queue *row, const json_t *patch)
-{
-    json_t *object = show_queue(row), *value;
-    const char *key;
-
-    json_object_del(object, "revision");
-    if (!json_string_value(json_object_get(object, "parent")))
-        json_object_del(object, "parent");
-    json_object_foreach((json_t *)patch, key, value)
-    {
-        json_t *was = json_object_get(object, key);
-
-        if (json_is_null(value))
-            json_object_del(object, key);
-        else if (json_is_object(value) && json_is_object(was))
-            json_object_update(was, value);
-        else
-            json_object_set(object, key, value);
-    }
-    return object;
-}
-
-/* Members of amounts that a patch sets to null are taken out of the sum. */
+/* What a patch sets to null is taken out of the sum, at any depth. */
 static void drop_nulls(json_t *object)
 {
     const char *key;
@@ -266,6 +243,19 @@ static void drop_nulls(json_t *object)
     json_object_foreach(object, key, value) if (json_is_object(value)) drop_nulls(value);
     json_object_foreach_safe(object, next, key, value) if (json_is_null(value))
         json_object_del(object, key);
+}
+
+/* What the object would be that a merge patch is laid on: the queue as it is shown. */
+static json_t *patched(const struct row_queue *row, const json_t *patch)
+{
+    json_t *object = show_queue(row);
+
+    json_object_del(object, "revision");
+    if (!json_string_value(json_object_get(object, "parent")))
+        json_object_del(object, "parent");
+    json_object_update_recursive(object, (json_t *)patch);
+    drop_nulls(object);
+    return object;
 }
 
 static void put_loaded(struct call *call)
@@ -282,8 +272,6 @@ static void put_loaded(struct call *call)
         bool is_patch = call->route->method == HTTP_PATCH && json_is_object(body);
 
         object = is_patch ? patched(state->row, body) : json_incref(body);
-        if (is_patch)
-            drop_nulls(object);
         op = queue_spec_read(call, object, state->name);
         /* A patch was laid on the row that was read: nothing may come between. */
         if (op)
