@@ -20,6 +20,7 @@ struct events {
     char *query;
     int64_t revision; /* -1: not known yet */
     int64_t lost_ms;  /* boot clock: since when nobody is reached; 0: connected */
+    bool is_told;     /* that nobody is reached */
     unsigned n_tries;
     struct client_ticket *ticket;
     struct timer *timer;
@@ -51,11 +52,12 @@ static bool leave(struct events *events)
 
 static void on_open(struct events *events)
 {
-    bool was_lost = events->lost_ms != 0;
+    bool was_told = events->is_told;
 
     events->n_tries = 0;
     events->lost_ms = 0;
-    if (was_lost && events->options.on_line)
+    events->is_told = false;
+    if (was_told && events->options.on_line)
         events->options.on_line(events->options.arg, false, "");
 }
 
@@ -98,9 +100,11 @@ static bool may_repeat(struct events *events, const char *why)
 {
     int64_t now = clock_boot_ms(&clock_system);
 
-    if (!events->lost_ms) {
+    if (!events->lost_ms)
         events->lost_ms = now;
-        if (events->options.on_line && why[0])
+    if (!events->is_told && why[0]) {
+        events->is_told = true;
+        if (events->options.on_line)
             events->options.on_line(events->options.arg, true, why);
     }
     return events->options.give_up_ms < 0 || now - events->lost_ms < events->options.give_up_ms;

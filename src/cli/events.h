@@ -26,7 +26,7 @@ struct events_options {
     void (*on_event)(void *arg, const json_t *event);
     /* Events were missed: read anew, then call events_restart with the revision read. */
     void (*on_gap)(void *arg);
-    /* The connection is lost (true) or back (false); for a word to the user. NULL: none. */
+    /* Nobody is reached (true), or somebody is again (false); for a word to the user. NULL: none. */
     void (*on_line)(void *arg, bool is_lost, const char *why);
     /* No more: the server refused (status and problem), or was not reached for too long (status 0). */
     void (*on_end)(void *arg, int status, const struct problem *problem, const struct err *err);

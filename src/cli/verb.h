@@ -75,6 +75,8 @@ MUST_CHECK int cli_read_json(struct cli *cli, const struct client_answer *answer
 MUST_CHECK int cli_call(struct cli *cli, const struct client_request *request, const json_t *body,
                         json_t **out);
 MUST_CHECK int cli_get(struct cli *cli, const char *path, json_t **out);
+/** Likewise; what is not there is NULL, without a word. */
+MUST_CHECK int cli_find(struct cli *cli, const char *path, json_t **out);
 
 /* --sort, --limit, --watch and --quiet of verbs that list. */
 extern const struct flag_set list_flags;
