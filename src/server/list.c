@@ -222,6 +222,7 @@ static size_t begin_of(const struct list_ways *ways, const json_t *const *items,
         if (text_eq(json_string_value(json_object_get(items[i], ways->kind->id)), colon + 1))
             return i + 1;
     at = strtoul(ways->cursor.key, NULL, 10);
+    at -= at > 0; /* the one that ended the page is missing among those before */
     return at < n ? at : n;
 }
 

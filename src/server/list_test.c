@@ -144,6 +144,21 @@ TEST(pages_of_an_order_follow_each_other)
     serving_stop(&s);
 }
 
+TEST(a_page_goes_on_where_the_item_was_that_ended_the_one_before)
+{
+    struct serving s;
+    CLEANUP(freep) char *next = NULL;
+
+    begin(&s);
+    SERVING_EXPECT(&s, 200, "GET /v1/nodes?state=ready&limit=2", "", NULL);
+    CHECK_TEXT(names(&s), "n1 n2");
+    next = text_format("GET /v1/nodes?state=ready&limit=2&cursor=%s", serving_get(&s, "next"));
+    SERVING_EXPECT(&s, 200, "POST /v1/nodes/n2/actions", "", "{\"action\":\"cordon\"}");
+    SERVING_EXPECT(&s, 200, next, "", NULL);
+    CHECK_TEXT(names(&s), "n4");
+    serving_stop(&s);
+}
+
 /* ---- watching ---- */
 
 struct stream {
