@@ -122,6 +122,7 @@ static int submit_again(struct cli *cli, const struct args *args, const json_t *
     header = text_format("Idempotency-Key: %s", key);
     headers[0] = header;
     json_object_set(spec, "priority", json_object_get(job, "priority"));
+    json_object_del(spec, "labels"); /* those it was submitted with */
     if (labels)
         json_object_set(spec, "labels", labels);
     r = cli_call(cli, &request, spec, &made);

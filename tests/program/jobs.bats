@@ -129,21 +129,27 @@ S
 }
 
 @test "a job is requeued, also when it is over" {
-    id=$("$BERTH" submit -o id --name again --label run=a --runtime process -- /bin/sh -c 'sleep 1000')
+    id=$("$BERTH" submit -o id --name again --label run=a --label old=x --runtime process -- /bin/sh -c 'sleep 1000')
     until_true 20 job_is "$id" running
     began=$("$BERTH" job show "$id" -o json | jq -r .startedAt)
     "$BERTH" job requeue "$id" --grace 1s
     until_true 20 sh -c "'$BERTH' job show $id --tasks -o json | jq -e '.items[0].number==2 and .items[0].state==\"running\"'"
     # RUNNING is that of this try, though the job began before.
     "$BERTH" job show "$id" -o json | jq -e --arg began "$began" '.startedAt == $began and .runningSince > $began'
-    "$BERTH" job set "$id" --label run=b --priority 7
+    "$BERTH" job set "$id" --label run=b --label old- --priority 7
     "$BERTH" cancel "$id"
     until_true 20 job_is "$id" cancelled
     run "$BERTH" job requeue "$id" -o json
     [ "$status" -eq 0 ]
     next=$(jq -r .id <<<"$output")
     [ "$next" != "$id" ]
-    "$BERTH" job show "$next" -o json | jq -e '.name == "again" and .labels.run == "b" and .priority == 7'
+    "$BERTH" job show "$next" -o json | jq -e '.name == "again" and .labels == {run: "b"} and .priority == 7'
+    # The last label is taken away too.
+    "$BERTH" job set "$next" --label run-
+    "$BERTH" cancel "$next"
+    until_true 20 job_is "$next" cancelled
+    next=$("$BERTH" job requeue "$next" -o id)
+    "$BERTH" job show "$next" -o json | jq -e '.name == "again" and (.labels // {}) == {}'
     "$BERTH" cancel "$next"
 }
 
