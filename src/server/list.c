@@ -155,17 +155,31 @@ bool list_ways_has(const struct list_ways *ways, const json_t *item)
 
 /* ---- sorting ---- */
 
-/* The value that an item is sorted by, or NULL. */
-static const json_t *value_of(const struct list_ways *ways, const json_t *item)
+bool list_ways_sorts_by(const struct list_ways *ways, const char *begin)
 {
-    for (const char *at = ways->group; at && *at;) {
-        size_t n = strcspn(at, ".");
-        CLEANUP(freep) char *part = mem_copy(at, n);
+    const char *by = ways->group ? ways->group : ways->sort;
+
+    return by && text_begins(by, begin);
+}
+
+/* The member at "usage.pending"; a dot may end the path. */
+static const json_t *member_at(const json_t *item, const char *path)
+{
+    while (*path) {
+        size_t n = strcspn(path, ".");
+        CLEANUP(freep) char *part = mem_copy(path, n);
 
         item = json_object_get(item, part);
-        at += n + 1;
+        path += n + (path[n] == '.');
     }
-    return json_object_get(item, ways->sort);
+    return item;
+}
+
+/* The value that an item is sorted by, or NULL. The key behind a group may have dots of its own. */
+static const json_t *value_of(const struct list_ways *ways, const json_t *item)
+{
+    return ways->group ? json_object_get(member_at(item, ways->group), ways->sort)
+                       : member_at(item, ways->sort);
 }
 
 static int64_t amount_of(const struct list_ways *ways, const json_t *value)

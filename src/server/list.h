@@ -43,6 +43,9 @@ bool list_refuse_sort(struct call *call, const char *const *sorts, size_t n);
 /** Whether an item has a state and a label that were asked for. */
 bool list_ways_has(const struct list_ways *ways, const json_t *item);
 
+/** Whether the order goes by a member that begins so: "usage." */
+bool list_ways_sorts_by(const struct list_ways *ways, const char *begin);
+
 /** The answer: what of the items (taken) was asked for. */
 json_t *list_ways_answer(const struct list_ways *ways, json_t *items, uint64_t revision);
 

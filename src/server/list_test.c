@@ -65,6 +65,8 @@ static const struct {
     { "no such order", "GET /v1/nodes?sort=nmae", 400, "" },
     { "an order of nothing", "GET /v1/nodes?sort=offers.", 400, "" },
     { "queues", "GET /v1/queues?sort=-weight", 200, "heavy default root" },
+    { "queues by what waits", "GET /v1/queues?sort=-usage.pending", 200, "default heavy root" },
+    { "the least", "GET /v1/queues?sort=usage.pending", 200, "heavy root default" },
     { "queues of a state", "GET /v1/queues?state=draining", 200, "heavy" },
     { "tokens", "GET /v1/tokens?sort=-name&limit=1", 200, "first-agent" },
     { "jobs, newest first", "GET /v1/jobs", 200, "b c a" },
