@@ -11,7 +11,7 @@
 
 struct guarantees {
     json_t *all;     /* what all queues are guaranteed, by resource, as rows have amounts */
-    json_t *offered; /* what the nodes in service offer */
+    json_t *offered; /* what the nodes that take new work offer */
     size_t n_nodes;
 };
 
