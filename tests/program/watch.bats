@@ -75,17 +75,17 @@ $b cancelled" ]
 @test "a watch goes on when the server is back, however long it was away" {
     start_server
     a=$(submit)
-    watch --give-up 100ms
+    watch --give-up 3s
     # On a terminal the whole list is drawn, and again as the ages go on.
     drawn=$BATS_TEST_TMPDIR/drawn
-    script -qefc "$BERTH ps -w --give-up 100ms" "$drawn" </dev/null >/dev/null 2>&1 3>&- &
+    script -qefc "$BERTH ps -w --give-up 3s" "$drawn" </dev/null >/dev/null 2>&1 3>&- &
     PIDS="$! $PIDS"
     until_true 20 grep -qx "$a pending" "$SEEN"
     until_true 20 grep -q "^$a " "$drawn"
     kill -KILL "$SERVER"
     wait "$SERVER" 2>/dev/null || true
     n=$(draws)
-    until_true 20 drawn_beyond $((n + 1))
+    until_true 30 drawn_beyond $((n + 2)) # two seconds each: longer than it would wait for a call
     start_server
     b=$(submit)
     until_true 20 grep -qx "$b pending" "$SEEN"
