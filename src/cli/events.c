@@ -21,6 +21,7 @@ struct events {
     int64_t revision; /* -1: not known yet */
     int64_t lost_ms;  /* boot clock: since when nobody is reached; 0: connected */
     bool is_told;     /* that nobody is reached */
+    bool is_ahead;    /* it was told that the revision is yet to come */
     unsigned n_tries;
     struct client_ticket *ticket;
     struct timer *timer;
@@ -61,6 +62,18 @@ static void on_open(struct events *events)
         events->options.on_line(events->options.arg, false, "");
 }
 
+/* Says once that what comes next is not there yet. */
+static void on_older(struct events *events, const json_t *event)
+{
+    int64_t revision = json_integer_value(json_object_get(event, "revision"));
+
+    if (!text_eq(json_string_value(json_object_get(event, "type")), "bookmark") ||
+        revision >= events->revision || events->is_ahead || !events->options.on_ahead)
+        return;
+    events->is_ahead = true;
+    events->options.on_ahead(events->options.arg, revision);
+}
+
 static void on_line(void *arg, const char *line, size_t n)
 {
     struct events *events = arg;
@@ -77,6 +90,7 @@ static void on_line(void *arg, const char *line, size_t n)
         const char *type = json_string_value(json_object_get(event, "type"));
 
         events->revision = json_integer_value(revision);
+        events->is_ahead = false;
         if (!text_eq(type, "bookmark") && !text_eq(type, "overflow")) {
             events->is_busy = true;
             events->options.on_event(events->options.arg, event);
@@ -84,6 +98,8 @@ static void on_line(void *arg, const char *line, size_t n)
             leave(events);
             return;
         }
+    } else if (json_is_integer(revision)) {
+        on_older(events, event);
     }
     json_decref(event);
 }

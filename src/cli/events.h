@@ -26,6 +26,8 @@ struct events_options {
     void (*on_event)(void *arg, const json_t *event);
     /* Events were missed: read anew, then call events_restart with the revision read. */
     void (*on_gap)(void *arg);
+    /* The stream waits: the revision known already is yet to come, the newest is this. NULL: none. */
+    void (*on_ahead)(void *arg, int64_t newest);
     /* Nobody is reached (true), or somebody is again (false); for a word to the user. NULL: none. */
     void (*on_line)(void *arg, bool is_lost, const char *why);
     /* No more: the server refused (status and problem), or was not reached for too long (status 0). */

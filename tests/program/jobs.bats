@@ -308,6 +308,18 @@ S
     grep -q job.submitted "$BATS_TEST_TMPDIR/events"
     # A job is named as everywhere.
     [ "$(timeout 20 "$BERTH" event watch --from "$from" --job last --type job.submitted --limit 1 -o template='{subject}')" = "$id" ]
+    # One that is yet to come is waited for, and that is said.
+    from=$(($("$BERTH" ps -o json | jq .revision) + 3))
+    timeout 60 "$BERTH" event watch --from $from --limit 1 -o jsonl >"$BATS_TEST_TMPDIR/ahead" 2>"$BATS_TEST_TMPDIR/ahead.err" 3>&- &
+    watch=$!
+    until_true 20 grep -q "behind revision $from, which is yet to come: the newest is [0-9]" "$BATS_TEST_TMPDIR/ahead.err"
+    for name in one two three four; do
+        "$BERTH" queue create "ahead-$name"
+        "$BERTH" queue delete "ahead-$name"
+    done
+    wait "$watch"
+    [ "$(jq .revision "$BATS_TEST_TMPDIR/ahead")" = $((from + 1)) ]
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/ahead.err")" = 1 ]
     run timeout 20 "$BERTH" event watch --job none-such
     [ "$status" -eq 3 ]
 }
