@@ -148,8 +148,8 @@ static const struct column job_columns[] = {
     { "FLAGS", NULL, column_flags, COLUMN_WIDE },
     { "AGE", NULL, column_age, COLUMN_RIGHT | COLUMN_WIDE },
     { "SUBMITTED", "submittedAt", NULL, COLUMN_WIDE },
-    { "ENDED", NULL, column_ended, COLUMN_RIGHT | COLUMN_WIDE },
-    { "EXIT", NULL, column_exit, COLUMN_RIGHT | COLUMN_WIDE },
+    { "ENDED", "endedAt", column_ended, COLUMN_RIGHT | COLUMN_WIDE },
+    { "EXIT", "code", column_exit, COLUMN_RIGHT | COLUMN_WIDE },
 };
 const struct listing job_listing = { job_columns, COUNT_OF(job_columns), "id", "name" };
 

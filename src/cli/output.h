@@ -52,9 +52,11 @@ enum {
 
 struct column {
     const char *head; /* "NAME" */
-    const char *path; /* "tasks/total": members, a number picks from an array; NULL with fn */
-    column_fn *fn;    /* instead of the text at path */
-    unsigned flags;   /* COLUMN_... */
+    /* "tasks/total": members, a number picks from an array. With fn: what --sort HEAD sorts by, "-" before
+     * it where that is the other way round; NULL: the head as it is. */
+    const char *path;
+    column_fn *fn;  /* instead of the text at path */
+    unsigned flags; /* COLUMN_... */
 };
 
 /* What kind of thing is shown. */

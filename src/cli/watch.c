@@ -282,22 +282,25 @@ int cli_watch(const struct watch_options *options)
 char *cli_sort_field(const struct listing *listing, const char *word)
 {
     bool is_down = word[0] == '-';
-    const char *name = word + is_down, *path = NULL;
-    bool is_column = false;
+    const struct column *column = NULL;
+    const char *path;
     char *field;
 
-    for (size_t i = 0; i < listing->n_columns; i++) {
-        if (strcasecmp(listing->columns[i].head, name) != 0)
-            continue;
-        is_column = true;
-        path = listing->columns[i].path;
+    word += is_down;
+    for (size_t i = 0; i < listing->n_columns && !column; i++)
+        if (strcasecmp(listing->columns[i].head, word) == 0)
+            column = &listing->columns[i];
+    path = column && column->path ? column->path : word;
+    if (path[0] == '-') {
+        is_down = !is_down;
+        path++;
     }
-    field = text_format("%s%s", is_down ? "-" : "", path ? path : name);
-    for (char *at = field; *at; at++) {
-        if (path && *at == '/')
-            *at = '.';
-        else if (!path && is_column)
+    field = text_format("%s%s", is_down ? "-" : "", path);
+    for (char *at = field; column && *at; at++) {
+        if (!column->path)
             *at = (char)tolower((unsigned char)*at);
+        else if (*at == '/')
+            *at = '.';
     }
     return field;
 }

@@ -164,6 +164,17 @@ S
     run "$BERTH" ps --sort colour
     [ "$status" -eq 2 ]
     [[ $output == *"want one of id name"* ]]
+    # A column that is no field; heads of columns, as they are shown or typed.
+    run "$BERTH" ps --sort INFO
+    [ "$status" -eq 2 ]
+    [[ $output == *"sort=info: want one of id name"*" age "* ]]
+    for head in ID name Queue TASKS -WAITING Running NAMESPACE USER -AGE age SUBMITTED ENDED exit; do
+        "$BERTH" ps -a --sort "$head" --quiet >/dev/null
+    done
+    for head in NODE STATE cpu -MEM TASKS AGE; do
+        [ "$("$BERTH" node list --sort "$head" --quiet)" = "$node" ]
+    done
+    "$BERTH" queue list --sort -PENDING --quiet >/dev/null
     [ "$("$BERTH" node list -l host/name --state ready,cordoned --sort -free.cpu --quiet)" = "$node" ]
     [ -z "$("$BERTH" node list -l gone --quiet)" ]
     # What changes is appended; what leaves the list is printed once more, as it ended.
