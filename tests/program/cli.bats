@@ -123,6 +123,13 @@ fails_with() {
     [[ ${lines[0]} == "Some tasks of the gang fit"* ]]
     fails_with 3 explain code GANG_INCOMPLET
     [[ $output == *"did you mean GANG_INCOMPLETE?"* ]]
+    fails_with 3 explain code gang_incomplet
+    [[ $output == *"unknown code gang_incomplet; did you mean GANG_INCOMPLETE?"* ]]
+    fails_with 3 explain code incomplete
+    [[ $output == *"did you mean GANG_INCOMPLETE?"* ]]
+    fails_with 3 explain code XYZ
+    [[ $output == *"lists all"* ]]
+    [ "$("$BERTH" explain code gang_incomplete)" = "$("$BERTH" explain code GANG_INCOMPLETE)" ]
 }
 
 @test "every code of the list can be explained" {
