@@ -251,6 +251,10 @@ END
     [[ $output == *"missing.yaml"* ]]
     fails_with 2 run --addr http://127.0.0.1:1 --image dir:/x --cpu lots -- true
     [[ $output == *"--cpu"* ]]
+    for name in 'A B' 9A ''; do
+        fails_with 2 submit --addr http://127.0.0.1:1 --image dir:/x --env "$name=1" -- true
+        [[ $output == *"--env"* ]] || [[ $output == *"/env/$name: \"$name\" is not a variable's name"* ]]
+    done
     fails_with 2 run --imgae dir:/x -- true
     [[ $output == *"did you mean --image?"* ]]
     fails_with 2 run --image dir:/x true
