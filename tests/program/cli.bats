@@ -45,6 +45,19 @@ fails_with() {
     [ "$n" -ge 4 ]
 }
 
+@test "the help of what runs on says which signals do what" {
+    for verb in server agent dev; do
+        "$BERTH" "$verb" --help | grep -qw TERM
+        "$BERTH" "$verb" --help | grep -qw INT
+    done
+    # What an agent heeds, by its source.
+    for signal in $(sed -n 's/.*signals\[\] = {\(.*\)};/\1/p' "$ROOT/src/agent/agent.c" | tr -d ' ' | tr , ' '); do
+        "$BERTH" agent --help | grep -qw "${signal#SIG}"
+        n=$((n + 1))
+    done
+    [ "$n" -ge 3 ]
+}
+
 @test "help VERB prints the same as VERB --help" {
     while read -r verb; do
         # shellcheck disable=SC2086
