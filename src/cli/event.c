@@ -125,14 +125,6 @@ static void on_end(void *arg, int status, const struct problem *problem, const s
     loop_stop(watch->loop);
 }
 
-static void add_query(const char *key, const char *value, struct str *query)
-{
-    if (!value[0])
-        return;
-    str_addf(query, "&%s=", key);
-    client_escape(value, query);
-}
-
 static int run(struct watch *watch, const struct args *args, const char *job, int64_t after)
 {
     CLEANUP(str_fini) struct str query = { 0 };
@@ -146,9 +138,8 @@ static int run(struct watch *watch, const struct args *args, const char *job, in
         loop_close(watch->loop);
         return cli_fail_err(watch->cli, &err);
     }
-    if (args_has(args, "type"))
-        add_query("type", args_get(args, "type"), &query);
-    add_query("job", job, &query);
+    cli_add_query(&query, "type", args_get(args, "type"));
+    cli_add_query(&query, "job", job);
     if (watch->output.format == OUTPUT_TABLE && watch->output.has_head)
         printf("%-8s  %-12s  %-18s  %-20s  %-10s  %s\n", "REVISION", "TIME", "TYPE", "SUBJECT",
                "BY", "WHAT");

@@ -372,24 +372,15 @@ void explain_print(const json_t *explain)
 
 /* ---- the verb ---- */
 
-static void add_query(struct str *path, const char *name, const char *value)
-{
-    str_addf(path, "%c%s=", strchr(path->data, '?') ? '&' : '?', name);
-    client_escape(value, path);
-}
-
 static char *explain_path(const struct args *args, const struct job_name *name)
 {
     CLEANUP(str_fini) struct str more = { 0 };
     const char *task = args_has(args, "task") ? args_get(args, "task") : name->task;
 
     str_add(&more, "/explain");
-    if (args_has(args, "node"))
-        add_query(&more, "node", args_get(args, "node"));
-    if (task[0])
-        add_query(&more, "task", task);
-    if (args_has(args, "changes"))
-        add_query(&more, "changes", args_get(args, "changes"));
+    cli_add_query(&more, "node", args_get(args, "node"));
+    cli_add_query(&more, "task", task);
+    cli_add_query(&more, "changes", args_get(args, "changes"));
     return job_path(name->job, more.data);
 }
 

@@ -177,14 +177,9 @@ static int run_uncordon(struct cli *cli, const struct args *args)
 static int run_drain(struct cli *cli, const struct args *args)
 {
     CLEANUP(json_decrefp) json_t *body = action_of(args, "drain");
-    int64_t grace_ms = -1;
-    struct err err = { 0 };
+    int r = cli_put_grace(cli, args, body);
 
-    if (args_duration(args, "grace", &grace_ms, &err) < 0)
-        return cli_fail_usage(cli, "%s", err.text);
-    if (grace_ms >= 0)
-        json_object_set_new(body, "graceSeconds", json_integer((grace_ms + 999) / 1000));
-    return act(cli, args, body);
+    return r != 0 ? r : act(cli, args, body);
 }
 
 static int run_label(struct cli *cli, const struct args *args)

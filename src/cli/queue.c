@@ -435,10 +435,7 @@ static int run_why(struct cli *cli, const struct args *args)
     str_add(&path, "/v1/queues/");
     client_escape(args->rest.at[0], &path);
     str_add(&path, "/why");
-    if (args_has(args, "resource")) {
-        str_add(&path, "?resource=");
-        client_escape(args_get(args, "resource"), &path);
-    }
+    cli_add_query(&path, "resource", args_get(args, "resource"));
     r = cli_get(cli, path.data, &why);
     if (r != 0)
         return r;

@@ -94,3 +94,22 @@ $b cancelled" ]
     [ "$(cat "$SEEN")" = "$a pending
 $b pending" ]
 }
+
+@test "a list of several pages is one, and says whether there is more" {
+    start_server
+    batch=$(jq -nc '{jobs: [range(500) | {name: "b", runtime: "process", command: ["true"]}]}')
+    for _ in 1 2 3; do
+        [ "$(curl_api POST /v1/jobs:batch -H 'Content-Type: application/json' -d "$batch" | tail -1)" = 200 ]
+    done
+    run --separate-stderr "$BERTH" ps --limit 1500 --quiet
+    [ "${#lines[@]}" = 1500 ]
+    [ "$(printf '%s\n' "${lines[@]}" | sort -u | wc -l)" = 1500 ]
+    run --separate-stderr "$BERTH" ps --limit 1500
+    [ "${#lines[@]}" = 1501 ]
+    [ -z "$stderr" ]
+    run --separate-stderr "$BERTH" ps --limit 1499
+    [ "${#lines[@]}" = 1500 ]
+    [ "$stderr" = "more than 1499 jobs; see --limit" ]
+    "$BERTH" ps --limit 1499 -o json | jq -e '.next and (.items | length) == 1499'
+    "$BERTH" ps --limit 1501 -o json | jq -e '(has("next") | not) and (.items | length) == 1500'
+}
