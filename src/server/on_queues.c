@@ -137,8 +137,8 @@ static const char *const queue_sorts[] = { "name",
                                            "usage.fairShare.",
                                            "usage.deserved.",
                                            NULL };
-static const char *const queue_states[] = { "open", "draining", "closed", NULL };
-static const struct list_kind queue_list = { "name", queue_sorts, queue_states };
+static const struct list_kind queue_list = { "name", queue_sorts, queue_state_words,
+                                             QUEUE_STATE_COUNT };
 
 void on_queues_list(struct call *call)
 {
