@@ -95,7 +95,8 @@ static json_t *list_checks(const json_t *explain, const char *node)
     return rows;
 }
 
-/* All nodes of an explanation as rows: those that fit, then those that fail, with what they fail. */
+/* All nodes of an explanation as rows: those that fit, then those that fail, with what they
+ * fail. */
 static json_t *list_nodes(const json_t *nodes)
 {
     json_t *rows = json_array(), *failed, *node;

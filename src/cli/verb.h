@@ -97,8 +97,8 @@ int cli_show(struct cli *cli, const struct args *args, const char *prefix,
  * @out    yours; `next` is there where there are more
  */
 MUST_CHECK int cli_get_pages(struct cli *cli, const char *path, int64_t limit, json_t **out);
-/** Adds "?KEY=VALUE" or "&KEY=VALUE", encoded, to a path, or "&KEY=VALUE" to what is to follow one. A
- * value that is NULL or empty adds nothing. */
+/** Adds "?KEY=VALUE" or "&KEY=VALUE", encoded, to a path, or "&KEY=VALUE" to what is to follow one.
+ * A value that is NULL or empty adds nothing. */
 void cli_add_query(struct str *path, const char *key, const char *value);
 /** Sets `graceSeconds` of a body by --grace. Returns 0, or an exit code after printing why. */
 MUST_CHECK int cli_put_grace(struct cli *cli, const struct args *args, json_t *body);

@@ -56,9 +56,9 @@ static json_t *take_changed(struct watch *watch, const json_t *list, json_t *pre
 }
 
 /*
- * What was printed and is not in the list any more is read once more: how it ended. What is as it was
- * printed did not leave: others came before it, and the list is cut. What is not there any more was
- * deleted, long after its end.
+ * What was printed and is not in the list any more is read once more: how it ended. What is as it
+ * was printed did not leave: others came before it, and the list is cut. What is not there any more
+ * was deleted, long after its end.
  */
 static int add_left(struct watch *watch, const json_t *present, json_t *changed)
 {

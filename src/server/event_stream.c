@@ -1,6 +1,6 @@
 /*
- * Event streams: what is in memory as it comes, what is older page by page from the store, and never
- * more than a reader takes.
+ * Event streams: what is in memory as it comes, what is older page by page from the store, and
+ * never more than a reader takes.
  *
  * A stream ends when its peer goes, when the server closes, or with a last `overflow` to a reader
  * whose next event has left the memory while it did not take what it had. Nothing is left out

@@ -18,10 +18,12 @@ struct guarantees {
 /** @out  { 0 }; to guarantees_fini, also after a failure */
 MUST_CHECK int guarantees_read(struct reader *reader, struct guarantees *out, struct err *err);
 void guarantees_fini(struct guarantees *guarantees);
-/** Whether more of a resource is guaranteed than the nodes offer; with no node at all nobody knows. */
+/** Whether more of a resource is guaranteed than the nodes offer; with no node at all nobody
+ * knows. */
 bool guarantees_exceed(const struct guarantees *guarantees, const char *resource);
 
-/** Adds `warnings` to a queue as shown, one for each resource that its guarantee helps to exceed. */
+/** Adds `warnings` to a queue as shown, one for each resource that its guarantee helps to
+ * exceed. */
 MUST_CHECK int guarantees_warn(struct reader *reader, const struct row_queue *row, json_t *shown,
                                struct err *err);
 /** Adds to a queue's arithmetic of a resource what all are guaranteed of it, and what there is. */

@@ -48,7 +48,8 @@ bool list_refuse_sort(struct call *call, const char *const *sorts, size_t n);
  * Returns  false: the problem is set
  */
 bool list_read_states(struct call *call, const char *const *words, size_t n, unsigned *out);
-/** Reads `label`: its key is yours, NULL where none was asked; its value is the call's, NULL: any. */
+/** Reads `label`: its key is yours, NULL where none was asked; its value is the call's, NULL:
+ * any. */
 void list_read_label(struct call *call, char **key, const char **value);
 /** Whether an item's `labels` have the key, with the value where it is not NULL. */
 bool list_has_label(const json_t *item, const char *key, const char *value);

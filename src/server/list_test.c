@@ -180,7 +180,8 @@ static const struct {
     { "jobs by what", "GET /v1/jobs?sort=colour", 400, "" },
 };
 
-/* Runs a job on the one node that is open, large enough and has such a disk; waits until it does. */
+/* Runs a job on the one node that is open, large enough and has such a disk; waits until it
+ * does. */
 static void run_on(struct serving *s, struct stream *stream, const char *name, const char *disk,
                    int tasks)
 {

@@ -109,7 +109,8 @@ TEST(an_object_is_shown_as_in_lists)
     serving_stop(&s);
 }
 
-/* Listens behind a revision that is yet to come, and makes it come: what is heard begins behind it. */
+/* Listens behind a revision that is yet to come, and makes it come: what is heard begins behind
+ * it. */
 static void check_ahead(struct serving *s, const char *accept)
 {
     struct stream stream;

@@ -1,5 +1,5 @@
-/* Nodes: list, show, act on, label, forget. What is in use on them is summed up from the live attempts and their
- * jobs' specifications, at one revision. */
+/* Nodes: list, show, act on, label, forget. What is in use on them is summed up from the live
+ * attempts and their jobs' specifications, at one revision. */
 #include <string.h>
 
 #include "base/map.h"
