@@ -32,6 +32,14 @@ struct agent_taint {
     const char *key, *value, *effect; /* NoSchedule, PreferNoSchedule, NoExecute */
 };
 
+/* What an agent is, once it is registered; borrowed for the call. */
+struct agent_ready {
+    const char *node;
+    const struct machine *machine;
+    const struct agent_offer *offers; /* all that its node offers, found or given */
+    size_t n_offers;
+};
+
 /* All borrowed for agent_open. Members that are 0 or NULL have the default in brackets. */
 struct agent_options {
     const struct client_settings *settings; /* the servers' addresses, the agent's token */
@@ -59,7 +67,7 @@ struct agent_options {
     bool takes_signals;                /* SIGTERM, SIGINT: agent_stop; SIGUSR1: agent_detach */
     int64_t stop_budget_ms;            /* of a stop by signal [30 s] */
     /* Called once on the agent's thread, when it is registered for the first time. */
-    void (*on_ready)(void *arg, const char *node, const struct machine *machine);
+    void (*on_ready)(void *arg, const struct agent_ready *ready);
     void *arg;
 };
 

@@ -86,7 +86,7 @@ struct agent {
     unsigned turns_max;
     bool takes_signals;
     const struct clock *clock;
-    void (*on_ready)(void *arg, const char *node, const struct machine *machine);
+    void (*on_ready)(void *arg, const struct agent_ready *ready);
     void *ready_arg;
 
     struct machine machine;

@@ -445,6 +445,21 @@ static bool is_fatal(struct agent *agent, const struct client_answer *answer)
     return true;
 }
 
+static void say_ready(struct agent *agent)
+{
+    json_t *object = json_loads(agent->register_offers, 0, NULL), *value;
+    CLEANUP(freep)
+    struct agent_offer *offers = NEW0_N(struct agent_offer, json_object_size(object) + 1);
+    struct agent_ready ready = { agent->node, &agent->machine, offers, 0 };
+    const char *resource;
+
+    json_object_foreach(object, resource, value) offers[ready.n_offers++] =
+        (struct agent_offer){ resource, json_integer_value(value) };
+    if (agent->on_ready)
+        agent->on_ready(agent->ready_arg, &ready);
+    json_decref(object);
+}
+
 static void on_registered(void *arg, int r, const struct client_answer *answer,
                           const struct err *err)
 {
@@ -470,8 +485,8 @@ static void on_registered(void *arg, int r, const struct client_answer *answer,
     json_decref(object);
     open_work(agent);
     mail_ask_again(agent);
-    if (!agent->was_registered && agent->on_ready)
-        agent->on_ready(agent->ready_arg, agent->node, &agent->machine);
+    if (!agent->was_registered)
+        say_ready(agent);
     agent->was_registered = true;
     if (agent->stopping.stage != STOP_NOT)
         link_leave(agent);

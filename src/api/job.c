@@ -86,18 +86,6 @@ int64_t job_group_amount(const struct job_group *group, const char *resource)
     return 0;
 }
 
-int job_spec_from_canonical(const char *text, struct job_spec **out, struct err *err)
-{
-    struct problem problem = { 0 };
-    json_t *object = NULL;
-    int r = json_read(text, strlen(text), 4 * JOB_BODY_MAX_BYTES, &object, &problem);
-
-    if (r == 0)
-        r = job_spec_from_json(object, NULL, out, &problem);
-    json_decref(object);
-    return r < 0 ? err_set(err, -EINVAL, "job's spec: %s", problem.detail) : 0;
-}
-
 void job_name_of_path(const char *path, char out[64])
 {
     const char *slash = strrchr(path, '/');

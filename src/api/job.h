@@ -111,7 +111,8 @@ struct job_spec {
     _Atomic int n_more; /* that have it, beside the first */
 };
 
-/** One more that has it, on any thread; nobody changes it from then on. Returns what that one frees. */
+/** One more that has it, on any thread; nobody changes it from then on. Returns what that one
+ * frees. */
 struct job_spec *job_spec_ref(const struct job_spec *spec);
 /** The last one that has it ends it. NULL is fine. */
 void job_spec_free(struct job_spec *spec);

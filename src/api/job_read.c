@@ -111,12 +111,36 @@ static bool check_label_key(const struct json_at *at, const char *key)
     return false;
 }
 
+static void refuse_variable(const struct json_at *at, const char *name)
+{
+    json_refuse(at, PROBLEM_INVALID_FIELD,
+                "\"%.80s\" is not a variable's name: letters, digits and _ . -, no digit first, at "
+                "most 253",
+                name);
+}
+
 static bool check_env_key(const struct json_at *at, const char *key)
 {
     if (key[0] && !strchr(key, '='))
         return true;
-    json_refuse(at, PROBLEM_INVALID_FIELD, "a variable's name is not empty and has no \"=\"");
+    refuse_variable(at, key);
     return false;
+}
+
+/* Earlier builds took any name with neither; what they accepted is read as it is. */
+static void check_new_env(const struct json_at *group)
+{
+    struct json_at env = json_at_member(group, "env");
+    const char *name;
+    json_t *value;
+
+    json_object_foreach((json_t *)env.value, name, value)
+    {
+        struct json_at at = json_at_member(&env, name);
+
+        if (name[0] && !strchr(name, '=') && !name_is_valid_variable(name))
+            refuse_variable(&at, name);
+    }
 }
 
 /* An object of texts, sorted by key. */
@@ -537,8 +561,21 @@ static bool check_keys(const struct json_at *top)
     return json_check_object(top, keys, n);
 }
 
-int job_spec_from_json(const json_t *object, const char *fallback, struct job_spec **out,
-                       struct problem *problem)
+/* What holds for a job that is to be accepted, beside what holds for each. */
+static void check_new(const struct json_at *top)
+{
+    struct json_at groups = json_at_member(top, "groups");
+
+    if (!json_is_array(groups.value))
+        check_new_env(top);
+    for (size_t i = 0; i < json_array_size(groups.value) && i < JOB_GROUPS_MAX; i++) {
+        struct json_at group = json_at_item(&groups, i);
+        check_new_env(&group);
+    }
+}
+
+static int read_spec(const json_t *object, const char *fallback, bool is_new, struct job_spec **out,
+                     struct problem *problem)
 {
     CLEANUP(job_spec_freep) struct job_spec *spec = NEW0(struct job_spec);
     struct json_at top = json_at_top(object, problem);
@@ -549,8 +586,28 @@ int job_spec_from_json(const json_t *object, const char *fallback, struct job_sp
     spec->ns = text_copy("default");
     spec->queue = text_copy("default");
     read_job(&top, spec);
+    if (is_new)
+        check_new(&top);
     if (problem->code)
         return -EINVAL;
     *out = TAKE(spec);
     return 0;
+}
+
+int job_spec_from_json(const json_t *object, const char *fallback, struct job_spec **out,
+                       struct problem *problem)
+{
+    return read_spec(object, fallback, true, out, problem);
+}
+
+int job_spec_from_canonical(const char *text, struct job_spec **out, struct err *err)
+{
+    struct problem problem = { 0 };
+    json_t *object = NULL;
+    int r = json_read(text, strlen(text), 4 * JOB_BODY_MAX_BYTES, &object, &problem);
+
+    if (r == 0)
+        r = read_spec(object, NULL, false, out, &problem);
+    json_decref(object);
+    return r < 0 ? err_set(err, -EINVAL, "job's spec: %s", problem.detail) : 0;
 }

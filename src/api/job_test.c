@@ -113,8 +113,24 @@ static const struct {
       "2:10 /labels/a b: \"a b\" is not a label's name: letters, digits and . _ / -, at most "
       "253\n2:18 /labels/c: must be text, not a number: put it in quotes" },
     { "env names", IMG "env: {'a=b': x, '': y}\n",
-      "2:7 /env/a=b: a variable's name is not empty and has no \"=\"\n"
-      "2:17 /env/: a variable's name is not empty and has no \"=\"" },
+      "2:7 /env/a=b: \"a=b\" is not a variable's name: letters, digits and _ . -, no digit first, "
+      "at most 253\n"
+      "2:17 /env/: \"\" is not a variable's name: letters, digits and _ . -, no digit first, at "
+      "most "
+      "253" },
+    { "more env names", IMG "env: {A B: x, 9a: y, _.a-9: z, \"\\xe4\": w}\n",
+      "2:7 /env/A B: \"A B\" is not a variable's name: letters, digits and _ . -, no digit first, "
+      "at most 253\n"
+      "2:15 /env/9a: \"9a\" is not a variable's name: letters, digits and _ . -, no digit first, "
+      "at most 253\n"
+      "2:32 /env/\xc3\xa4: \"\xc3\xa4\" is not a variable's name: letters, digits and _ . -, no "
+      "digit "
+      "first, at most 253" },
+    { "env names of a group",
+      "groups: [{name: a, image: oci:/i}, {name: b, image: oci:/i, env: {A B: x}}]\n",
+      "1:67 /groups/1/env/A B: \"A B\" is not a variable's name: letters, digits and _ . -, no "
+      "digit "
+      "first, at most 253" },
     { "pointers are escaped", IMG "labels: {a/b: 1}\n",
       "2:10 /labels/a~1b: must be text, not a number: put it in quotes" },
     { "user", IMG "user: root\n", "2:1 /user: \"root\" is not a user: UID or UID:GID, in numbers" },
@@ -286,6 +302,18 @@ TEST(job_canonical_text_fills_in_the_defaults)
                      "\"onFailure\":\"stop\",\"onDisconnect\":\"stop\",\"grace\":\"30s\","
                      "\"preemptable\":true,\"groups\":[{\"name\":\"task\",\"replicas\":1,"
                      "\"minAvailable\":0,\"image\":\"oci:/srv/i\",\"network\":\"host\"}]}");
+}
+
+/* What an earlier build accepted is not lost with its ledger. */
+TEST(job_canonical_text_may_name_variables_as_they_were_named)
+{
+    CLEANUP(job_spec_freep) struct job_spec *spec = NULL;
+    CLEANUP(freep) char *text = canonical("x", IMG "env: {A_B: x}\n");
+    struct err err = { 0 };
+
+    strstr(text, "A_B")[1] = ' ';
+    CHECK_OK(job_spec_from_canonical(text, &spec, &err), &err);
+    CHECK_TEXT(spec->groups[0].env.at[0].key, "A B");
 }
 
 TEST(job_digest_is_of_the_canonical_text)

@@ -2,8 +2,8 @@
  * YAML: libyaml's events into the same values that JSON gives.
  *
  * Plain scalars are those of the YAML 1.2 core schema, so `no` and `1:30` are text. Refused
- * are a second document, a key twice, keys that are not scalars, merge keys, tags other than the core
- * ones, nesting beyond JSON_DEPTH_MAX, and aliases that would make more values than
+ * are a second document, a key twice, keys that are not scalars, merge keys, tags other than the
+ * core ones, nesting beyond JSON_DEPTH_MAX, and aliases that would make more values than
  * YAML_VALUES_SPARE and the text has bytes.
  */
 #ifndef API_YAML_H

@@ -34,6 +34,11 @@ bool name_is_valid_label(const char *text)
     return consists_of(text, LOWER UPPER DIGITS "._/-", 253);
 }
 
+bool name_is_valid_variable(const char *text)
+{
+    return consists_of(text, LOWER UPPER DIGITS "_.-", 253) && !strchr(DIGITS, text[0]);
+}
+
 void name_job(uint64_t job, char out[NAME_ATTEMPT_SIZE])
 {
     snprintf(out, NAME_ATTEMPT_SIZE, "j-%" PRIu64, job);

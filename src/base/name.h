@@ -25,6 +25,8 @@ bool name_is_valid(const char *text);
 bool name_is_valid_node(const char *text);
 /** Whether text is a label's key or a resource's name: [A-Za-z0-9._/-]{1,253}. */
 bool name_is_valid_label(const char *text);
+/** Whether text can name an environment variable: [A-Za-z0-9_.-]{1,253}, not beginning with a digit. */
+bool name_is_valid_variable(const char *text);
 
 /** Writes "j-ID". */
 void name_job(uint64_t job, char out[NAME_ATTEMPT_SIZE]);

@@ -56,3 +56,14 @@ TEST(name_is_valid_holds_the_limit)
     CHECK(!name_is_valid(""));
     CHECK(!name_is_valid("a_b"));
 }
+
+TEST(name_is_valid_variable_begins_with_no_digit)
+{
+    static const char *const names[] = { "A", "_", "path", "spring.main-class", "A9", "-.9" };
+    static const char *const others[] = { "", "9A", "A B", "A=B", "a/b", "\xc3\xa4", "A\n" };
+
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        CHECK(name_is_valid_variable(names[i]));
+    for (size_t i = 0; i < COUNT_OF(others); i++)
+        CHECK(!name_is_valid_variable(others[i]));
+}

@@ -8,8 +8,8 @@
 
 #include "base/str.h"
 
-/** Adds an amount of the API; of bytes with at most one decimal, in the largest unit that leaves 1 or
- * more; thousandths ("2500m") as a decimal. What is no amount is added as it is. */
+/** Adds an amount of the API; of bytes with at most one decimal, in the largest unit that leaves 1
+ * or more; thousandths ("2500m") as a decimal. What is no amount is added as it is. */
 void amount_add(const char *text, const char *resource, struct str *out);
 /** The same for a number of bytes. */
 void amount_add_bytes(int64_t bytes, struct str *out);

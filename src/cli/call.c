@@ -103,21 +103,33 @@ int cli_read_json(struct cli *cli, const struct client_answer *answer, json_t **
                     client_address(cli->client), at.text);
 }
 
-int cli_call_answer(struct cli *cli, const struct client_request *request,
-                    struct client_answer *answer)
+/* Any answer will do. */
+static int ask(struct cli *cli, const struct client_request *request, struct client_answer *answer)
 {
     struct client_request full = *request;
-    struct problem problem = { 0 };
     struct err err = { 0 };
 
     if (!full.timeout_ms)
         full.timeout_ms = cli->give_up_ms;
-    if (client_call(cli->client, &full, answer, &err) < 0)
-        return cli_fail_err(cli, &err);
+    return client_call(cli->client, &full, answer, &err) < 0 ? cli_fail_err(cli, &err) : 0;
+}
+
+static int check_answer(struct cli *cli, const struct client_answer *answer)
+{
+    struct problem problem = { 0 };
+
     if (client_answer_is_ok(answer))
         return 0;
     client_answer_problem(answer, &problem);
     return cli_fail_problem(cli, &problem, answer->status);
+}
+
+int cli_call_answer(struct cli *cli, const struct client_request *request,
+                    struct client_answer *answer)
+{
+    int r = ask(cli, request, answer);
+
+    return r == 0 ? check_answer(cli, answer) : r;
 }
 
 int cli_call(struct cli *cli, const struct client_request *request, const json_t *body,
@@ -144,4 +156,16 @@ int cli_get(struct cli *cli, const char *path, json_t **out)
     struct client_request request = { .method = "GET", .path = path };
 
     return cli_call(cli, &request, NULL, out);
+}
+
+int cli_find(struct cli *cli, const char *path, json_t **out)
+{
+    CLEANUP(client_answer_fini) struct client_answer answer = { 0 };
+    int r = ask(cli, &(struct client_request){ .method = "GET", .path = path }, &answer);
+
+    *out = NULL;
+    if (r != 0 || exit_of_problem(PROBLEM_NONE, answer.status) == EXIT_NOT_FOUND)
+        return r;
+    r = check_answer(cli, &answer);
+    return r == 0 ? cli_read_json(cli, &answer, out) : r;
 }

@@ -2,17 +2,6 @@
 #include "base/states.h"
 #include "cli/job.h"
 
-static json_t *make_body(const struct args *args, int64_t grace_ms)
-{
-    json_t *body = json_pack("{s:s}", "action", "cancel");
-
-    if (grace_ms >= 0)
-        json_object_set_new(body, "graceSeconds", json_integer((grace_ms + 999) / 1000));
-    if (args_has(args, "reason"))
-        json_object_set_new(body, "reason", json_string(args_get(args, "reason")));
-    return body;
-}
-
 static void print_outcome(const json_t *job, bool is_quiet)
 {
     const char *id = json_string_value(json_object_get(job, "id"));
@@ -30,7 +19,7 @@ static void print_outcome(const json_t *job, bool is_quiet)
 }
 
 static int cancel_one(struct cli *cli, const struct args *args, const char *word,
-                      const json_t *body, const struct output *output)
+                      const json_t *body, struct output *output)
 {
     CLEANUP(json_decrefp) json_t *job = NULL;
     CLEANUP(freep) char *path = NULL;
@@ -52,22 +41,22 @@ static int cancel_one(struct cli *cli, const struct args *args, const char *word
         print_outcome(job, args_has(args, "quiet"));
     else if (output_item(output, &job_listing, job, &err) < 0)
         return cli_fail_usage(cli, "%s", err.text);
+    output->has_head = false; /* several jobs have one */
     return EXIT_DONE;
 }
 
 static int run_cancel(struct cli *cli, const struct args *args)
 {
-    CLEANUP(json_decrefp) json_t *body = NULL;
+    CLEANUP(json_decrefp) json_t *body = json_pack("{s:s}", "action", "cancel");
     struct output output;
-    struct err err = { 0 };
-    int64_t grace_ms = -1;
     int r = cli_need_output(cli, args, &output), exit_code = EXIT_DONE;
 
+    if (r == 0)
+        r = cli_put_grace(cli, args, body);
     if (r != 0)
         return r;
-    if (args_duration(args, "grace", &grace_ms, &err) < 0)
-        return cli_fail_usage(cli, "%s", err.text);
-    body = make_body(args, grace_ms);
+    if (args_has(args, "reason"))
+        json_object_set_new(body, "reason", json_string(args_get(args, "reason")));
     for (size_t i = 0; i < args->rest.n; i++) {
         r = cancel_one(cli, args, args->rest.at[i], body, &output);
         if (exit_code == EXIT_DONE)

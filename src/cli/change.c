@@ -3,9 +3,9 @@
  */
 #include <string.h>
 
-#include "base/digest.h"
 #include "base/states.h"
 #include "cli/job.h"
+#include "cli/submit.h"
 
 /* Each job named, by the id of the word; *out is its path and what follows, yours. */
 static int path_of(struct cli *cli, const struct args *args, const char *word, const char *more,
@@ -86,17 +86,10 @@ static int run_release(struct cli *cli, const struct args *args)
 
 static int make_stop(struct cli *cli, const struct args *args, const char *action, json_t **out)
 {
-    struct err err = { 0 };
-    int64_t grace_ms = -1;
-
-    if (args_duration(args, "grace", &grace_ms, &err) < 0)
-        return cli_fail_usage(cli, "%s", err.text);
     *out = json_pack("{s:s}", "action", action);
-    if (grace_ms >= 0)
-        json_object_set_new(*out, "graceSeconds", json_integer((grace_ms + 999) / 1000));
     if (args_has(args, "reason"))
         json_object_set_new(*out, "reason", json_string(args_get(args, "reason")));
-    return 0;
+    return cli_put_grace(cli, args, *out);
 }
 
 /* A job that is over stays so: another one is made of what it was, with what was changed of it. */
@@ -105,26 +98,17 @@ static int submit_again(struct cli *cli, const struct args *args, const json_t *
     json_t *spec = json_object_get(job, "spec");
     json_t *labels = json_object_get(job, "labels");
     CLEANUP(json_decrefp) json_t *made = NULL;
-    CLEANUP(freep) char *header = NULL;
-    char key[DIGEST_HEX_SIZE];
-    const char *headers[2] = { NULL, NULL };
-    struct client_request request = {
-        .method = "POST", .path = "/v1/jobs", .headers = headers, .is_repeatable = true
-    };
     struct output output;
     struct err err = { 0 };
     int r = cli_need_output(cli, args, &output);
 
     if (r != 0)
         return r;
-    if (digest_random_hex(key, &err) < 0)
-        return cli_fail_err(cli, &err);
-    header = text_format("Idempotency-Key: %s", key);
-    headers[0] = header;
     json_object_set(spec, "priority", json_object_get(job, "priority"));
+    json_object_del(spec, "labels"); /* those it was submitted with */
     if (labels)
         json_object_set(spec, "labels", labels);
-    r = cli_call(cli, &request, spec, &made);
+    r = submit_post(cli, "/v1/jobs", NULL, spec, &made, NULL);
     if (r != 0)
         return r;
     if (output.format == OUTPUT_TABLE)

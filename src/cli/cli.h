@@ -91,7 +91,8 @@ struct cli_programs {
  * Runs the verb that argv names.
  *
  * @verbs     verbs[n_verbs], in the order of the help
- * @programs  what is behind server, agent, dev and sim; NULL members only where their verb is not in verbs
+ * @programs  what is behind server, agent, dev and sim; NULL members only where their verb is not
+ *            in verbs
  * Returns    the exit code, as docs/cli.md lists them
  */
 int cli_main(const struct verb *const *verbs, size_t n_verbs, const struct cli_programs *programs,

@@ -1,8 +1,10 @@
 /*
  * berth explain code: the sentence and next step of a code. Needs no server.
  */
-#include "base/code.h"
+#include <ctype.h>
+#include <string.h>
 
+#include "base/code.h"
 #include "base/nearest.h"
 #include "cli/verb.h"
 
@@ -26,7 +28,17 @@ static json_t *to_json(const struct code_text *code)
     return item;
 }
 
-static int unknown_code(const struct cli *cli, const char *word)
+/* The first code that a word is a part of: GANG_INCOMPLETE for INCOMPLETE; NULL: none. */
+static const char *code_with(const char *word, const char *const *known, size_t n)
+{
+    for (size_t i = 0; i < n && word[0]; i++)
+        if (strstr(known[i], word))
+            return known[i];
+    return NULL;
+}
+
+/* @said  as it was typed */
+static int unknown_code(const struct cli *cli, const char *said, const char *word)
 {
     const char *known[CODES_MAX];
     const struct code_text *code;
@@ -35,10 +47,12 @@ static int unknown_code(const struct cli *cli, const char *word)
 
     for (size_t i = 0; (code = code_at(i)) && n < CODES_MAX; i++)
         known[n++] = code->word;
-    meant = nearest(word, known, n);
+    meant = code_with(word, known, n);
+    if (!meant)
+        meant = nearest(word, known, n);
     if (meant)
-        return cli_fail(cli, EXIT_NOT_FOUND, "unknown code %s; did you mean %s?", word, meant);
-    return cli_fail(cli, EXIT_NOT_FOUND, "unknown code %s; `berth explain code` lists all", word);
+        return cli_fail(cli, EXIT_NOT_FOUND, "unknown code %s; did you mean %s?", said, meant);
+    return cli_fail(cli, EXIT_NOT_FOUND, "unknown code %s; `berth explain code` lists all", said);
 }
 
 static int list_codes(const struct cli *cli, const struct output *output)
@@ -55,9 +69,20 @@ static int list_codes(const struct cli *cli, const struct output *output)
     return EXIT_DONE;
 }
 
+/* Codes are upper case, and may be typed as one likes. */
+static char *upper(const char *word)
+{
+    char *text = text_copy(word);
+
+    for (char *at = text; *at; at++)
+        *at = (char)toupper((unsigned char)*at);
+    return text;
+}
+
 static int run_code(struct cli *cli, const struct args *args)
 {
     CLEANUP(json_decrefp) json_t *item = NULL;
+    CLEANUP(freep) char *word = upper(args->rest.n ? args->rest.at[0] : "");
     const struct code_text *code;
     struct output output;
     struct err err = { 0 };
@@ -66,9 +91,9 @@ static int run_code(struct cli *cli, const struct args *args)
         return cli_fail_usage(cli, "%s", err.text);
     if (args->rest.n == 0)
         return list_codes(cli, &output);
-    code = code_find(args->rest.at[0]);
+    code = code_find(word);
     if (!code)
-        return unknown_code(cli, args->rest.at[0]);
+        return unknown_code(cli, args->rest.at[0], word);
     if (output.format == OUTPUT_TABLE) {
         printf("%s\n%s\n", code->sentence, code->next);
         return EXIT_DONE;

@@ -49,7 +49,13 @@ const struct verb verb_server = {
     .help = "Run a server: the API, the ledger and the scheduler",
     .usage = "[FLAG...]",
     .more =
-        "Its first start writes a token for an administrator and one for agents into the folder.",
+        "Its first start writes a token for an administrator and one for agents into the folder.\n"
+        "\n"
+        "Signals:\n"
+        "  TERM, INT                    end: nothing new is taken; containers go on, and so does "
+        "all\n"
+        "                               that was answered when a server is back on the folder\n"
+        "  KILL                         the same without a word: nothing that was answered is lost",
     .examples = { "server --data /var/lib/berth",
                   "server --listen 0.0.0.0:7070 --config berth.yaml" },
     .grammar = &server_grammar,
@@ -165,6 +171,16 @@ const struct verb verb_agent = {
     .run = run_agent,
     .help = "Run an agent: this machine becomes a node",
     .usage = "[FLAG...]",
+    .more = "Signals:\n"
+            "  TERM, INT                    stop for good: the node leaves; what runs has 7 s to "
+            "end by\n"
+            "                               itself, then gets TERM, its grace (15 s at most) and "
+            "KILL,\n"
+            "                               and runs elsewhere; a second one ends the waiting\n"
+            "  USR1                         end at once and leave the containers running, for an "
+            "upgrade:\n"
+            "                               the next agent on the folder adopts them\n"
+            "  KILL                         the same as USR1",
     .examples = { "agent --server http://10.0.0.1:7070 --token-file agent.token",
                   "agent --name gpu-a1 --offer licence=4 --label disk=nvme "
                   "--image-prefix /srv/images" },
@@ -206,7 +222,9 @@ const struct verb verb_dev = {
     .run = run_dev,
     .help = "Run a server and an agent on this machine",
     .usage = "[FLAG...]",
-    .more = "The other verbs find it by themselves while it runs.",
+    .more = "The other verbs find it by themselves while it runs. TERM, INT and USR1 do what they "
+            "do to an\n"
+            "agent, and the server ends with it.",
     .examples = { "dev", "dev --data /tmp/berth --listen 127.0.0.1:0" },
     .grammar = &dev_grammar,
 };

@@ -99,6 +99,16 @@ static void on_gap(void *arg)
     loop_stop(watch->loop);
 }
 
+static void on_ahead(void *arg, int64_t newest)
+{
+    const struct watch *watch = arg;
+
+    fprintf(stderr,
+            "berth: waits for what comes behind revision %lld, which is yet to come: the newest is "
+            "%lld\n",
+            (long long)events_revision(watch->events), (long long)newest);
+}
+
 static void on_connection(void *arg, bool is_lost, const char *why)
 {
     (void)arg;
@@ -115,14 +125,6 @@ static void on_end(void *arg, int status, const struct problem *problem, const s
     loop_stop(watch->loop);
 }
 
-static void add_query(const char *key, const char *value, struct str *query)
-{
-    if (!value[0])
-        return;
-    str_addf(query, "&%s=", key);
-    client_escape(value, query);
-}
-
 static int run(struct watch *watch, const struct args *args, const char *job, int64_t after)
 {
     CLEANUP(str_fini) struct str query = { 0 };
@@ -136,9 +138,8 @@ static int run(struct watch *watch, const struct args *args, const char *job, in
         loop_close(watch->loop);
         return cli_fail_err(watch->cli, &err);
     }
-    if (args_has(args, "type"))
-        add_query("type", args_get(args, "type"), &query);
-    add_query("job", job, &query);
+    cli_add_query(&query, "type", args_get(args, "type"));
+    cli_add_query(&query, "job", job);
     if (watch->output.format == OUTPUT_TABLE && watch->output.has_head)
         printf("%-8s  %-12s  %-18s  %-20s  %-10s  %s\n", "REVISION", "TIME", "TYPE", "SUBJECT",
                "BY", "WHAT");
@@ -150,6 +151,7 @@ static int run(struct watch *watch, const struct args *args, const char *job, in
         .give_up_ms = args_has(args, "give-up") ? watch->cli->give_up_ms : -1,
         .on_event = on_event,
         .on_gap = on_gap,
+        .on_ahead = on_ahead,
         .on_line = on_connection,
         .on_end = on_end,
         .arg = watch });
@@ -202,7 +204,9 @@ const struct verb verb_event_watch = {
     .usage = "[FLAG...]",
     .more =
         "After a broken connection it goes on behind the last event; nothing is lost or repeated.\n"
-        "With -o json or jsonl each event is one line.",
+        "With -o json or jsonl each event is one line. --from a revision that is yet to come waits "
+        "for\n"
+        "it, and says so on stderr; of one that is no longer held it exits 3.",
     .examples = { "event watch --job j-12", "event watch --from 48211 -o jsonl" },
     .grammar = &grammar,
 };

@@ -20,6 +20,8 @@ struct events {
     char *query;
     int64_t revision; /* -1: not known yet */
     int64_t lost_ms;  /* boot clock: since when nobody is reached; 0: connected */
+    bool is_told;     /* that nobody is reached */
+    bool is_ahead;    /* it was told that the revision is yet to come */
     unsigned n_tries;
     struct client_ticket *ticket;
     struct timer *timer;
@@ -51,12 +53,25 @@ static bool leave(struct events *events)
 
 static void on_open(struct events *events)
 {
-    bool was_lost = events->lost_ms != 0;
+    bool was_told = events->is_told;
 
     events->n_tries = 0;
     events->lost_ms = 0;
-    if (was_lost && events->options.on_line)
+    events->is_told = false;
+    if (was_told && events->options.on_line)
         events->options.on_line(events->options.arg, false, "");
+}
+
+/* Says once that what comes next is not there yet. */
+static void on_older(struct events *events, const json_t *event)
+{
+    int64_t revision = json_integer_value(json_object_get(event, "revision"));
+
+    if (!text_eq(json_string_value(json_object_get(event, "type")), "bookmark") ||
+        revision >= events->revision || events->is_ahead || !events->options.on_ahead)
+        return;
+    events->is_ahead = true;
+    events->options.on_ahead(events->options.arg, revision);
 }
 
 static void on_line(void *arg, const char *line, size_t n)
@@ -75,6 +90,7 @@ static void on_line(void *arg, const char *line, size_t n)
         const char *type = json_string_value(json_object_get(event, "type"));
 
         events->revision = json_integer_value(revision);
+        events->is_ahead = false;
         if (!text_eq(type, "bookmark") && !text_eq(type, "overflow")) {
             events->is_busy = true;
             events->options.on_event(events->options.arg, event);
@@ -82,6 +98,8 @@ static void on_line(void *arg, const char *line, size_t n)
             leave(events);
             return;
         }
+    } else if (json_is_integer(revision)) {
+        on_older(events, event);
     }
     json_decref(event);
 }
@@ -98,9 +116,11 @@ static bool may_repeat(struct events *events, const char *why)
 {
     int64_t now = clock_boot_ms(&clock_system);
 
-    if (!events->lost_ms) {
+    if (!events->lost_ms)
         events->lost_ms = now;
-        if (events->options.on_line && why[0])
+    if (!events->is_told && why[0]) {
+        events->is_told = true;
+        if (events->options.on_line)
             events->options.on_line(events->options.arg, true, why);
     }
     return events->options.give_up_ms < 0 || now - events->lost_ms < events->options.give_up_ms;

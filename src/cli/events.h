@@ -3,7 +3,8 @@
  *
  * Every line is counted by its revision; after a broken connection, or a server that was killed and
  * came back, the stream begins again behind the last one. Nothing is lost or said twice, unless the
- * server no longer holds events that old: then on_gap is called, and what was known must be read anew.
+ * server no longer holds events that old: then on_gap is called, and what was known must be read
+ * anew.
  */
 #ifndef CLI_EVENTS_H
 #define CLI_EVENTS_H
@@ -26,9 +27,14 @@ struct events_options {
     void (*on_event)(void *arg, const json_t *event);
     /* Events were missed: read anew, then call events_restart with the revision read. */
     void (*on_gap)(void *arg);
-    /* The connection is lost (true) or back (false); for a word to the user. NULL: none. */
+    /* The stream waits: the revision known already is yet to come, the newest is this. NULL:
+     * none. */
+    void (*on_ahead)(void *arg, int64_t newest);
+    /* Nobody is reached (true), or somebody is again (false); for a word to the user. NULL:
+     * none. */
     void (*on_line)(void *arg, bool is_lost, const char *why);
-    /* No more: the server refused (status and problem), or was not reached for too long (status 0). */
+    /* No more: the server refused (status and problem), or was not reached for too long (status
+     * 0). */
     void (*on_end)(void *arg, int status, const struct problem *problem, const struct err *err);
     void *arg;
 };

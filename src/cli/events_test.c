@@ -21,8 +21,9 @@ static const struct {
     const char *name;
     int64_t after;
     struct answer answers[ANSWERS];
-    const char *queries, *said; /* revisions in order; "gap" where on_gap was called */
-    int status;                 /* of the end; 0: the last event came */
+    const char *queries,
+        *said;  /* revisions in order; "gap" and "aheadN" where it was told of them */
+    int status; /* of the end; 0: the last event came */
 } rows[] = {
     { "one answer", 7, { { 0, E("8") E("9") LAST, false } }, "from=7 ", "8 9 99 ", 0 },
     { "from now", -1, { { 0, E("8") LAST, false } }, " ", "8 99 ", 0 },
@@ -63,6 +64,20 @@ static const struct {
       "99 ",
       0 },
     { "too old", 7, { { 410, "{}", false }, { 0, LAST, false } }, "from=7 from=50 ", "gap 99 ", 0 },
+    { "yet to come",
+      7,
+      { { 0, MARK("5") MARK("6") E("8") LAST, false } },
+      "from=7 ",
+      "ahead5 8 99 ",
+      0 },
+    { "yet to come, as nothing was kept that long",
+      7,
+      { { 0, E("8"), true },
+        { 0, MARK("3"), true },
+        { 0, MARK("4") E("9") MARK("9") LAST, false } },
+      "from=7 from=8 from=8 ",
+      "8 ahead3 9 99 ",
+      0 },
     { "not allowed", 7, { { 403, "{}", false } }, "from=7 ", "", 403 },
 };
 
@@ -115,6 +130,13 @@ static void on_gap(void *arg)
     events_restart(scene->events, 50);
 }
 
+static void on_ahead(void *arg, int64_t newest)
+{
+    struct scene *scene = arg;
+
+    str_addf(&scene->said, "ahead%lld ", (long long)newest);
+}
+
 static void on_end(void *arg, int status, const struct problem *problem, const struct err *err)
 {
     struct scene *scene = arg;
@@ -146,6 +168,7 @@ TEST(events_go_on_behind_the_last_one)
                                                              .give_up_ms = -1,
                                                              .on_event = on_event,
                                                              .on_gap = on_gap,
+                                                             .on_ahead = on_ahead,
                                                              .on_end = on_end,
                                                              .arg = &scene });
         loop_run(scene.stage.loop);

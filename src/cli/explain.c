@@ -95,7 +95,8 @@ static json_t *list_checks(const json_t *explain, const char *node)
     return rows;
 }
 
-/* All nodes of an explanation as rows: those that fit, then those that fail, with what they fail. */
+/* All nodes of an explanation as rows: those that fit, then those that fail, with what they
+ * fail. */
 static json_t *list_nodes(const json_t *nodes)
 {
     json_t *rows = json_array(), *failed, *node;
@@ -372,24 +373,15 @@ void explain_print(const json_t *explain)
 
 /* ---- the verb ---- */
 
-static void add_query(struct str *path, const char *name, const char *value)
-{
-    str_addf(path, "%c%s=", strchr(path->data, '?') ? '&' : '?', name);
-    client_escape(value, path);
-}
-
 static char *explain_path(const struct args *args, const struct job_name *name)
 {
     CLEANUP(str_fini) struct str more = { 0 };
     const char *task = args_has(args, "task") ? args_get(args, "task") : name->task;
 
     str_add(&more, "/explain");
-    if (args_has(args, "node"))
-        add_query(&more, "node", args_get(args, "node"));
-    if (task[0])
-        add_query(&more, "task", task);
-    if (args_has(args, "changes"))
-        add_query(&more, "changes", args_get(args, "changes"));
+    cli_add_query(&more, "node", args_get(args, "node"));
+    cli_add_query(&more, "task", task);
+    cli_add_query(&more, "changes", args_get(args, "changes"));
     return job_path(name->job, more.data);
 }
 
@@ -402,12 +394,12 @@ static int print_explain(struct cli *cli, const struct args *args, const struct 
     struct err err = { 0 };
     int r = 0;
 
-    if (!output_is_table(output)) {
+    if (!output_has_columns(output)) {
         if (output_item(output, &job_listing, explain, &err) < 0)
             return cli_fail_usage(cli, "%s", err.text);
         return EXIT_DONE;
     }
-    if (output->format == OUTPUT_COLS || args_has(args, "node")) {
+    if (output_has_rows(output) || args_has(args, "node")) {
         rows = args_has(args, "node") ? list_checks(explain, args_get(args, "node"))
                                       : list_nodes(json_object_get(explain, "nodes"));
         if (output_list(output, &check_listing, rows, &err) < 0)

@@ -397,7 +397,8 @@ static void open_events(struct follow *follow)
 
 /* ---- reading everything: at first, and after a gap ---- */
 
-/* Of a first look the last attempt of each task is of interest; after a gap, those before it too. */
+/* Of a first look the last attempt of each task is of interest; after a gap, those before it
+ * too. */
 static const char *what_to_list(const struct follow *follow)
 {
     return follow->events || follow->only.has_number ? "attempts" : "tasks";

@@ -1,8 +1,9 @@
 /*
- * Follow: a job while it runs, on a loop: its attempts and their logs, until it is over and all is read.
+ * Follow: a job while it runs, on a loop: its attempts and their logs, until it is over and all is
+ * read.
  *
- * What is known comes from the events of the job; after events were missed, everything is read anew.
- * A server that is killed and comes back costs time and nothing else.
+ * What is known comes from the events of the job; after events were missed, everything is read
+ * anew. A server that is killed and comes back costs time and nothing else.
  */
 #ifndef CLI_FOLLOW_H
 #define CLI_FOLLOW_H

@@ -148,8 +148,8 @@ static const struct column job_columns[] = {
     { "FLAGS", NULL, column_flags, COLUMN_WIDE },
     { "AGE", NULL, column_age, COLUMN_RIGHT | COLUMN_WIDE },
     { "SUBMITTED", "submittedAt", NULL, COLUMN_WIDE },
-    { "ENDED", NULL, column_ended, COLUMN_RIGHT | COLUMN_WIDE },
-    { "EXIT", NULL, column_exit, COLUMN_RIGHT | COLUMN_WIDE },
+    { "ENDED", "endedAt", column_ended, COLUMN_RIGHT | COLUMN_WIDE },
+    { "EXIT", "code", column_exit, COLUMN_RIGHT | COLUMN_WIDE },
 };
 const struct listing job_listing = { job_columns, COUNT_OF(job_columns), "id", "name" };
 
@@ -334,15 +334,6 @@ static void write_task(struct job_name *name)
                  parts->group[0] ? "." : "", parts->index);
 }
 
-/* Adds "&key=value" where there is a value. */
-static void add_query(struct str *path, const char *key, const char *value)
-{
-    if (!value)
-        return;
-    str_addf(path, "&%s=", key);
-    client_escape(value, path);
-}
-
 /* Asks for jobs by a query; *out gets the id of the only one. Returns how many, or -exit code. */
 static int ask_one(struct cli *cli, const char *path, struct job_name *out)
 {
@@ -371,7 +362,7 @@ static int find_last(struct cli *cli, struct job_name *out)
     if (r != 0)
         return r;
     str_add(&path, "/v1/jobs?limit=1");
-    add_query(&path, "user", json_string_value(json_object_get(self, "user")));
+    cli_add_query(&path, "user", json_string_value(json_object_get(self, "user")));
     n = ask_one(cli, path.data, out);
     if (n < 0)
         return -n;
@@ -388,8 +379,8 @@ static int find_named(struct cli *cli, const char *word, struct job_name *out)
         int n;
 
         str_add(&path, starts[i]);
-        add_query(&path, "namespace", cli->settings.values[SETTING_NAMESPACE]);
-        add_query(&path, "name", word);
+        cli_add_query(&path, "namespace", cli->settings.values[SETTING_NAMESPACE]);
+        cli_add_query(&path, "name", word);
         n = ask_one(cli, path.data, out);
         if (n < 0)
             return -n;

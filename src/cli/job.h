@@ -35,10 +35,12 @@ char *attempt_path(const char *attempt, const char *more);
 /** Whether a state's word says that a job is over. */
 bool job_state_is_over(const char *state);
 
-/** Adds the reason of a waiting job: "INSUFFICIENT_CPU asked 32, free 8 ..."; nothing if it has none. */
+/** Adds the reason of a waiting job: "INSUFFICIENT_CPU asked 32, free 8 ..."; nothing if it has
+ * none. */
 void job_add_reason(const json_t *job, struct str *out);
 
-/** Adds who stands in the way, "  held by j-7" or "  behind j-7": an id alone would not say what it has to do with this job. */
+/** Adds who stands in the way, "  held by j-7" or "  behind j-7": an id alone would not say what it
+ * has to do with this job. */
 void job_add_blocker(const json_t *reason, struct str *out);
 
 /** Adds how a job or attempt ended: "exit 3", "signal 9", "OUT_OF_MEMORY"; from code and cause;

@@ -2,6 +2,7 @@
  * Lists, shows, changes and deletions that are nothing but a path and columns. See verb.h.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -27,59 +28,65 @@ struct list {
     int64_t limit;   /* 0: all */
 };
 
-static void add_query(struct str *path, const char *key, const char *value)
+void cli_add_query(struct str *path, const char *key, const char *value)
 {
-    if (!value)
+    bool is_path = path->len && path->data[0] == '/';
+
+    if (!value || !value[0])
         return;
-    str_addf(path, "%c%s=", strchr(path->data, '?') ? '&' : '?', key);
+    str_addf(path, "%c%s=", is_path && !strchr(path->data, '?') ? '?' : '&', key);
     client_escape(value, path);
 }
 
-/* Gathers pages until there are no more, or enough. */
-static int fetch(void *arg, json_t **out)
+/* One page, behind the cursor, and of what is left to the limit. */
+static int get_page(struct cli *cli, const char *path, int64_t left, const char *cursor,
+                    json_t **out)
 {
-    struct list *list = arg;
+    CLEANUP(str_fini) struct str paged = { 0 };
+    char most[24];
+
+    str_add(&paged, path);
+    snprintf(most, sizeof(most), "%" PRId64, left < PAGE ? left : PAGE);
+    cli_add_query(&paged, "limit", left ? most : NULL);
+    cli_add_query(&paged, "cursor", cursor);
+    return cli_get(cli, paged.data, out);
+}
+
+int cli_get_pages(struct cli *cli, const char *path, int64_t limit, json_t **out)
+{
     CLEANUP(json_decrefp) json_t *all = NULL;
     CLEANUP(freep) char *cursor = text_copy("");
-    json_t *items;
+    int64_t left = limit;
 
-    while (cursor) {
+    while (cursor && (!limit || left > 0)) {
         CLEANUP(json_decrefp) json_t *page = NULL;
-        CLEANUP(str_fini) struct str paged = { 0 };
-        int r;
+        const json_t *next;
+        int r = get_page(cli, path, left, cursor, &page);
 
-        str_add(&paged, list->path.data);
-        if (list->limit)
-            str_addf(&paged, "%climit=%d", strchr(paged.data, '?') ? '&' : '?', PAGE);
-        add_query(&paged, "cursor", cursor[0] ? cursor : NULL);
-        r = cli_get(list->cli, paged.data, &page);
         if (r != 0)
             return r;
+        next = json_object_get(page, "next");
         mem_free(cursor);
-        cursor = text_copy(json_string_value(json_object_get(page, "next")));
+        cursor = text_copy(json_string_value(next));
+        left -= limit ? (int64_t)json_array_size(json_object_get(page, "items")) : 0;
         if (!all)
             all = json_incref(page);
         else
             json_array_extend(json_object_get(all, "items"), json_object_get(page, "items"));
-        if (list->limit && json_array_size(json_object_get(all, "items")) >= (size_t)list->limit)
-            break;
+        if (next)
+            json_object_set(all, "next", (json_t *)next);
+        else
+            json_object_del(all, "next");
     }
-    items = json_object_get(all, "items");
-    while (list->limit && json_array_size(items) > (size_t)list->limit)
-        json_array_remove(items, json_array_size(items) - 1);
     *out = TAKE(all);
     return 0;
 }
 
-int cli_get_all(struct cli *cli, const char *path, json_t **out)
+static int fetch(void *arg, json_t **out)
 {
-    struct list list = { .cli = cli };
-    int r;
+    const struct list *list = arg;
 
-    str_add(&list.path, path);
-    r = fetch(&list, out);
-    str_fini(&list.path);
-    return r;
+    return cli_get_pages(list->cli, list->path.data, list->limit, out);
 }
 
 static const struct cli_flag flags[] = {
@@ -113,9 +120,9 @@ static int make_list(struct list *list, const struct args *args, const char *pat
     if (args_int(args, "limit", 1, LIMIT_MAX, &list->limit, &err) < 0)
         return cli_fail_usage(list->cli, "%s", err.text);
     str_add(&list->path, path);
-    add_query(&list->path, "state", args_maybe(args, "state"));
-    add_query(&list->path, "label", args_maybe(args, "label"));
-    add_query(&list->path, "sort", field);
+    cli_add_query(&list->path, "state", args_maybe(args, "state"));
+    cli_add_query(&list->path, "label", args_maybe(args, "label"));
+    cli_add_query(&list->path, "sort", field);
     return 0;
 }
 
@@ -158,10 +165,11 @@ int cli_show(struct cli *cli, const struct args *args, const char *prefix,
         r = cli_get(cli, path, &item);
         if (r != 0)
             return r;
-        if (i && output_is_table(&output))
+        if (i && output.format == OUTPUT_WIDE)
             fputc('\n', output.to);
         if (output_item(&output, listing, item, &err) < 0)
             return cli_fail_usage(cli, "%s", err.text);
+        output.has_head = false;
     }
     return EXIT_DONE;
 }
@@ -229,6 +237,18 @@ int cli_put_label(json_t *labels, const char *word, struct err *err)
         return err_set(err, -EINVAL, "'%s' names no label", word);
     key = mem_copy(word, n);
     json_object_set_new(labels, key, equals ? json_string(equals + 1) : json_null());
+    return 0;
+}
+
+int cli_put_grace(struct cli *cli, const struct args *args, json_t *body)
+{
+    int64_t grace_ms = -1;
+    struct err err = { 0 };
+
+    if (args_duration(args, "grace", &grace_ms, &err) < 0)
+        return cli_fail_usage(cli, "%s", err.text);
+    if (grace_ms >= 0) /* no shorter than was asked */
+        json_object_set_new(body, "graceSeconds", json_integer((grace_ms + 999) / 1000));
     return 0;
 }
 

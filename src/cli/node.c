@@ -111,11 +111,11 @@ static void column_labels(const json_t *item, const struct output *output, struc
 static const struct column columns[] = {
     { "NODE", "name", NULL, 0 },
     { "STATE", "state", NULL, COLUMN_STATE },
-    { "CPU", NULL, column_cpu, COLUMN_RIGHT },
-    { "MEM", NULL, column_memory, COLUMN_RIGHT },
+    { "CPU", "used/cpu", column_cpu, COLUMN_RIGHT },
+    { "MEM", "used/memory", column_memory, COLUMN_RIGHT },
     { "OTHER", NULL, column_other, 0 },
     { "TASKS", "attempts", NULL, COLUMN_RIGHT },
-    { "AGE", NULL, column_age, COLUMN_RIGHT },
+    { "AGE", "-firstRegisteredAt", column_age, COLUMN_RIGHT },
     { "REASON", NULL, column_reason, 0 },
     { "AGENT", "info/version", NULL, COLUMN_WIDE },
     { "RUNTIMES", NULL, column_runtimes, COLUMN_WIDE },
@@ -177,14 +177,9 @@ static int run_uncordon(struct cli *cli, const struct args *args)
 static int run_drain(struct cli *cli, const struct args *args)
 {
     CLEANUP(json_decrefp) json_t *body = action_of(args, "drain");
-    int64_t grace_ms = -1;
-    struct err err = { 0 };
+    int r = cli_put_grace(cli, args, body);
 
-    if (args_duration(args, "grace", &grace_ms, &err) < 0)
-        return cli_fail_usage(cli, "%s", err.text);
-    if (grace_ms >= 0)
-        json_object_set_new(body, "graceSeconds", json_integer((grace_ms + 999) / 1000));
-    return act(cli, args, body);
+    return r != 0 ? r : act(cli, args, body);
 }
 
 static int run_label(struct cli *cli, const struct args *args)

@@ -89,7 +89,17 @@ int output_from_args(const struct args *args, const char *chosen, struct output 
 bool output_is_table(const struct output *output)
 {
     return output->format == OUTPUT_TABLE || output->format == OUTPUT_WIDE ||
-           output->format == OUTPUT_COLS || output->format == OUTPUT_CSV;
+           output->format == OUTPUT_COLS;
+}
+
+bool output_has_columns(const struct output *output)
+{
+    return output_is_table(output) || output->format == OUTPUT_CSV;
+}
+
+bool output_has_rows(const struct output *output)
+{
+    return output->format == OUTPUT_COLS || output->format == OUTPUT_CSV;
 }
 
 json_t *output_at(const json_t *item, const char *path)
@@ -185,7 +195,7 @@ int output_list(const struct output *output, const struct listing *listing, cons
     size_t i;
     json_t *item;
 
-    if (output_is_table(output))
+    if (output_has_columns(output))
         return table_print(output, listing, items, err);
     if (output->format == OUTPUT_JSON)
         print_json(output, list, JSON_INDENT(2));
@@ -199,7 +209,7 @@ int output_list(const struct output *output, const struct listing *listing, cons
 int output_item(const struct output *output, const struct listing *listing, const json_t *item,
                 struct err *err)
 {
-    if (output_is_table(output))
+    if (output_has_columns(output))
         return table_print_item(output, listing, item, err);
     if (output->format == OUTPUT_JSON)
         print_json(output, item, JSON_INDENT(2));

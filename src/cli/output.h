@@ -52,9 +52,11 @@ enum {
 
 struct column {
     const char *head; /* "NAME" */
-    const char *path; /* "tasks/total": members, a number picks from an array; NULL with fn */
-    column_fn *fn;    /* instead of the text at path */
-    unsigned flags;   /* COLUMN_... */
+    /* "tasks/total": members, a number picks from an array. With fn: what --sort HEAD sorts by, "-"
+     * before it where that is the other way round; NULL: the head as it is. */
+    const char *path;
+    column_fn *fn;  /* instead of the text at path */
+    unsigned flags; /* COLUMN_... */
 };
 
 /* What kind of thing is shown. */
@@ -79,7 +81,8 @@ MUST_CHECK int output_from_args(const struct args *args, const char *chosen, str
 
 /** The value at a path of an item, or NULL. */
 json_t *output_at(const json_t *item, const char *path);
-/** The text at a path: of strings as they are, of numbers and booleans written; "" if there is none. */
+/** The text at a path: of strings as they are, of numbers and booleans written; "" if there is
+ * none. */
 void output_text(const json_t *item, const char *path, struct str *out);
 /** Adds the time at a path as an age, or as it is for --time=rfc3339. */
 void output_age(const json_t *item, const char *path, const struct output *output, struct str *out);
@@ -93,14 +96,20 @@ void output_age(const json_t *item, const char *path, const struct output *outpu
 MUST_CHECK int output_list(const struct output *output, const struct listing *listing,
                            const json_t *list, struct err *err);
 
-/** Prints one object: in tables each column as a line "HEAD  text", without those that have none. */
+/** Prints one object: in tables each column as a line "HEAD  text", without those that have
+ * none. */
 MUST_CHECK int output_item(const struct output *output, const struct listing *listing,
                            const json_t *item, struct err *err);
 
-/** Whether a table is asked for (table, wide, cols). */
+/** Whether a table for people is asked for (table, wide, cols). */
 bool output_is_table(const struct output *output);
+/** Whether columns are asked for: a table's, or those of csv. */
+bool output_has_columns(const struct output *output);
+/** Whether one item is a row too (cols, csv), so that several of them have one head. */
+bool output_has_rows(const struct output *output);
 
-/** Adds a value as YAML in block style; strings are quoted where they would be read as something else. */
+/** Adds a value as YAML in block style; strings are quoted where they would be read as something
+ * else. */
 void yaml_format(const json_t *value, struct str *out);
 
 #endif

@@ -157,6 +157,27 @@ TEST(output_colours_only_when_told)
     CHECK(strstr(without, "\x1b[") == NULL);
 }
 
+TEST(output_csv_has_columns_and_is_no_table_for_people)
+{
+    static const struct {
+        const char *name;
+        enum output_format format;
+        bool is_table, has_columns, has_rows;
+    } forms[] = {
+        { "table", OUTPUT_TABLE, true, true, false }, { "wide", OUTPUT_WIDE, true, true, false },
+        { "cols", OUTPUT_COLS, true, true, true },    { "csv", OUTPUT_CSV, false, true, true },
+        { "json", OUTPUT_JSON, false, false, false }, { "id", OUTPUT_ID, false, false, false },
+    };
+
+    ROW_EACH (c, forms) {
+        struct output output = { .format = c->format };
+
+        CHECK_EQ(output_is_table(&output), c->is_table);
+        CHECK_EQ(output_has_columns(&output), c->has_columns);
+        CHECK_EQ(output_has_rows(&output), c->has_rows);
+    }
+}
+
 TEST(output_item_leaves_out_what_is_not_there)
 {
     struct output output = { .format = OUTPUT_WIDE };

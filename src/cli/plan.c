@@ -147,7 +147,7 @@ static int run_plan(struct cli *cli, const struct args *args)
         return r;
     if (output.format == OUTPUT_TABLE || output.format == OUTPUT_WIDE)
         return print_plan(cli, &output, object, plan);
-    if (output.format == OUTPUT_COLS || output.format == OUTPUT_CSV)
+    if (output_has_rows(&output))
         r = print_rows(cli, &output, &tasks_listing, json_object_get(plan, "placements"));
     else if (output_item(&output, &tasks_listing, plan, &err) < 0)
         return cli_fail_usage(cli, "%s", err.text);

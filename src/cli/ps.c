@@ -8,24 +8,16 @@
 #include "cli/job.h"
 #include "cli/watch.h"
 
-enum { PAGE_MAX = 1000, LIMIT_DEFAULT = 200, LIMIT_MAX = 100000 };
+enum { LIMIT_DEFAULT = 200, LIMIT_MAX = 100000 };
 
 /* What is listed. */
 struct ps {
     struct cli *cli;
     const struct args *args;
     struct output output;
-    struct str query; /* "&queue=research..." */
+    struct str path; /* "/v1/jobs?queue=research..." */
     int64_t limit;
 };
-
-static void add_query(struct str *query, const char *key, const char *value)
-{
-    if (!value)
-        return;
-    str_addf(query, "&%s=", key);
-    client_escape(value, query);
-}
 
 /* Mine, unless others are asked for. */
 static int add_user(struct ps *ps)
@@ -36,69 +28,43 @@ static int add_user(struct ps *ps)
     if (args_has(ps->args, "all-users"))
         return 0;
     if (args_has(ps->args, "user")) {
-        add_query(&ps->query, "user", args_get(ps->args, "user"));
+        cli_add_query(&ps->path, "user", args_get(ps->args, "user"));
         return 0;
     }
     r = cli_get(ps->cli, "/v1/self", &self);
     if (r == 0)
-        add_query(&ps->query, "user", json_string_value(json_object_get(self, "user")));
+        cli_add_query(&ps->path, "user", json_string_value(json_object_get(self, "user")));
     return r;
 }
 
-static int make_query(struct ps *ps)
+static int make_path(struct ps *ps)
 {
     const struct args *args = ps->args;
     CLEANUP(freep)
     char *sort =
         args_has(args, "sort") ? cli_sort_field(&job_listing, args_get(args, "sort")) : NULL;
 
+    str_add(&ps->path, "/v1/jobs");
     if (!args_has(args, "all") && !args_has(args, "state"))
-        add_query(&ps->query, "active", "1");
+        cli_add_query(&ps->path, "active", "1");
     if (!args_has(args, "all-namespaces"))
-        add_query(&ps->query, "namespace", ps->cli->settings.values[SETTING_NAMESPACE]);
-    add_query(&ps->query, "state", args_get(args, "state"));
-    add_query(&ps->query, "queue", args_get(args, "queue"));
-    add_query(&ps->query, "name", args_get(args, "name"));
-    add_query(&ps->query, "label", args_get(args, "label"));
-    add_query(&ps->query, "since", args_get(args, "since"));
-    add_query(&ps->query, "sort", sort);
-    if (ps->output.format == OUTPUT_WIDE || ps->output.format == OUTPUT_COLS ||
-        ps->output.format == OUTPUT_CSV)
-        str_add(&ps->query, "&resources=1");
+        cli_add_query(&ps->path, "namespace", ps->cli->settings.values[SETTING_NAMESPACE]);
+    cli_add_query(&ps->path, "state", args_get(args, "state"));
+    cli_add_query(&ps->path, "queue", args_get(args, "queue"));
+    cli_add_query(&ps->path, "name", args_get(args, "name"));
+    cli_add_query(&ps->path, "label", args_get(args, "label"));
+    cli_add_query(&ps->path, "since", args_get(args, "since"));
+    cli_add_query(&ps->path, "sort", sort);
+    if (ps->output.format == OUTPUT_WIDE || output_has_rows(&ps->output))
+        cli_add_query(&ps->path, "resources", "1");
     return add_user(ps);
 }
 
-/* Gathers pages until the limit. */
-static int fetch(struct ps *ps, json_t **out)
+static int fetch(void *arg, json_t **out)
 {
-    CLEANUP(json_decrefp) json_t *all = NULL;
-    CLEANUP(freep) char *cursor = text_copy("");
+    const struct ps *ps = arg;
 
-    while (cursor) {
-        CLEANUP(json_decrefp) json_t *page = NULL;
-        CLEANUP(str_fini) struct str path = { 0 };
-        int64_t left = ps->limit - (int64_t)json_array_size(json_object_get(all, "items"));
-        const char *next;
-        int r;
-
-        str_addf(&path, "/v1/jobs?limit=%" PRId64 "%s", left < PAGE_MAX ? left : PAGE_MAX,
-                 str_text(&ps->query));
-        add_query(&path, "cursor", cursor[0] ? cursor : NULL);
-        r = cli_get(ps->cli, path.data, &page);
-        if (r != 0)
-            return r;
-        next = json_string_value(json_object_get(page, "next"));
-        mem_free(cursor);
-        cursor = text_copy(next);
-        if (!all)
-            all = json_incref(page);
-        else
-            json_array_extend(json_object_get(all, "items"), json_object_get(page, "items"));
-        if ((int64_t)json_array_size(json_object_get(all, "items")) >= ps->limit)
-            break;
-    }
-    *out = TAKE(all);
-    return 0;
+    return cli_get_pages(ps->cli, ps->path.data, ps->limit, out);
 }
 
 static int print_list(struct ps *ps, const json_t *list)
@@ -122,11 +88,6 @@ static int print_once(struct ps *ps)
     return print_list(ps, list);
 }
 
-static int fetch_list(void *arg, json_t **out)
-{
-    return fetch(arg, out);
-}
-
 static int watch(struct ps *ps)
 {
     return cli_watch(&(struct watch_options){ .cli = ps->cli,
@@ -135,7 +96,7 @@ static int watch(struct ps *ps)
                                               .query = "&type=job.*,attempt.*",
                                               .by_revision = true,
                                               .left_prefix = "/v1/jobs/",
-                                              .fetch = fetch_list,
+                                              .fetch = fetch,
                                               .arg = ps });
 }
 
@@ -153,10 +114,10 @@ static int run_ps(struct cli *cli, const struct args *args)
         return cli_fail_usage(cli, "%s", err.text);
     if (args_has(args, "quiet"))
         ps.output.format = OUTPUT_ID;
-    r = make_query(&ps);
+    r = make_path(&ps);
     if (r == 0)
         r = args_has(args, "watch") ? watch(&ps) : print_once(&ps);
-    str_fini(&ps.query);
+    str_fini(&ps.path);
     return r;
 }
 

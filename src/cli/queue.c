@@ -351,6 +351,38 @@ static const struct grammar why_grammar = {
     .n_rest_max = 1,
 };
 
+static void column_holders(const json_t *item, const struct output *output, struct str *out)
+{
+    json_t *holder;
+    size_t i;
+
+    (void)output;
+    json_array_foreach(json_object_get(item, "holders"), i, holder)
+    {
+        str_add(out, i ? ", " : "");
+        str_add(out, json_object_get(holder, "job") ? "" : "another");
+        output_text(holder, "job", out);
+        str_add(out, " ");
+        output_text(holder, "amount", out);
+    }
+}
+
+static const struct column why_columns[] = {
+    { "QUEUE", "queue", NULL, 0 },
+    { "RESOURCE", "resource", NULL, 0 },
+    { "DESERVED", "deserved", NULL, COLUMN_RIGHT },
+    { "FAIR", "fairShare", NULL, COLUMN_RIGHT },
+    { "ALLOCATED", "allocated", NULL, COLUMN_RIGHT },
+    { "REQUESTED", "requested", NULL, COLUMN_RIGHT },
+    { "CAP", "cap", NULL, COLUMN_RIGHT },
+    { "BORROWED", "borrowed", NULL, COLUMN_RIGHT },
+    { "BELOW", "below", NULL, COLUMN_RIGHT },
+    { "GUARANTEED", "guaranteed", NULL, COLUMN_RIGHT },
+    { "CLUSTER", "cluster", NULL, COLUMN_RIGHT },
+    { "HOLDERS", NULL, column_holders, 0 },
+};
+static const struct listing why_listing = { why_columns, COUNT_OF(why_columns), "queue", "queue" };
+
 static void why_line(const json_t *why, const char *key, const char *more)
 {
     CLEANUP(str_fini) struct str text = { 0 };
@@ -364,17 +396,8 @@ static void why_line(const json_t *why, const char *key, const char *more)
 static void print_why(const json_t *why)
 {
     CLEANUP(str_fini) struct str holders = { 0 }, more = { 0 };
-    json_t *holder;
-    size_t i;
 
-    json_array_foreach(json_object_get(why, "holders"), i, holder)
-    {
-        str_add(&holders, i ? ", " : "");
-        str_add(&holders, json_object_get(holder, "job") ? "" : "another");
-        output_text(holder, "job", &holders);
-        str_add(&holders, " ");
-        output_text(holder, "amount", &holders);
-    }
+    column_holders(why, NULL, &holders);
     if (!text_eq(json_string_value(json_object_get(why, "below")), "0")) {
         str_add(&more, "   below what it deserves by ");
         output_text(why, "below", &more);
@@ -412,16 +435,13 @@ static int run_why(struct cli *cli, const struct args *args)
     str_add(&path, "/v1/queues/");
     client_escape(args->rest.at[0], &path);
     str_add(&path, "/why");
-    if (args_has(args, "resource")) {
-        str_add(&path, "?resource=");
-        client_escape(args_get(args, "resource"), &path);
-    }
+    cli_add_query(&path, "resource", args_get(args, "resource"));
     r = cli_get(cli, path.data, &why);
     if (r != 0)
         return r;
-    if (output_is_table(&output))
+    if (output_is_table(&output) && !output_has_rows(&output))
         print_why(why);
-    else if (output_item(&output, &listing, why, &err) < 0)
+    else if (output_item(&output, &why_listing, why, &err) < 0)
         return cli_fail_usage(cli, "%s", err.text);
     return EXIT_DONE;
 }

@@ -123,6 +123,7 @@ static int run_show(struct cli *cli, const struct args *args)
             exit_code = cli_get(cli, path, &job);
         if (exit_code == 0)
             exit_code = print_job(cli, &output, job, name.job);
+        output.has_head &= !output_has_rows(&output); /* several jobs have one */
     }
     return exit_code;
 }

@@ -1,6 +1,6 @@
 /*
- * Sink: where logs go. stdout to stdout and stderr to stderr, byte for byte; with several tasks each
- * line begins with its task.
+ * Sink: where logs go. stdout to stdout and stderr to stderr, byte for byte; with several tasks
+ * each line begins with its task.
  */
 #ifndef CLI_SINK_H
 #define CLI_SINK_H

@@ -294,20 +294,6 @@ int submit_make(struct cli *cli, const struct args *args, json_t **out)
 
 /* ---- sending it ---- */
 
-/* --key, or one of our own: then only a repetition of this very call is the same. */
-static int find_key(const struct args *args, char out[DIGEST_HEX_SIZE + 8], const char **key,
-                    struct err *err)
-{
-    *key = args_get(args, "key");
-    if (*key)
-        return 0;
-    if (digest_random_hex(out, err) < 0)
-        return err->code;
-    out[KEY_HEX] = '\0';
-    *key = out;
-    return 0;
-}
-
 /* "WAITS  LARGER_THAN_ANY_NODE  group worker  cpu 64 of 8": what time alone will not cure. */
 static void add_reason(const json_t *reason, struct str *out)
 {
@@ -364,34 +350,42 @@ static struct client_request submit_request(const char *path, const char *body,
                                     .is_repeatable = true };
 }
 
-int submit_send(struct cli *cli, const struct args *args, const json_t *object, json_t **job,
-                bool *is_replayed)
+int submit_post(struct cli *cli, const char *path, const char *key, const json_t *object,
+                json_t **job, bool *is_replayed)
 {
     CLEANUP(client_answer_fini) struct client_answer answer = { 0 };
     CLEANUP(freep) char *body = json_dumps(object, JSON_COMPACT);
     CLEANUP(freep) char *header = NULL;
-    char own[DIGEST_HEX_SIZE + 8];
-    bool is_quiet = args_has(args, "quiet");
-    const char *key, *headers[2] = { NULL, NULL };
-    struct client_request request =
-        submit_request(args_maybe(args, "need-feasible") ? "/v1/jobs?requireFeasible=1"
-                       : is_quiet                        ? "/v1/jobs"
-                                                         : "/v1/jobs?warn=1",
-                       body, headers);
+    char own[DIGEST_HEX_SIZE] = "";
+    const char *headers[2] = { NULL, NULL };
+    struct client_request request = submit_request(path, body, headers);
     struct err err = { 0 };
-    int r = cli_need_client(cli, args);
+    int r;
 
-    if (r != 0)
-        return r;
-    if (find_key(args, own, &key, &err) < 0)
+    if (!key && digest_random_hex(own, &err) < 0)
         return cli_fail_err(cli, &err);
-    header = text_format("Idempotency-Key: %s", key);
+    own[KEY_HEX] = '\0';
+    header = text_format("Idempotency-Key: %s", key ? key : own);
     headers[0] = header;
     r = cli_call_answer(cli, &request, &answer);
     if (r != 0)
         return r;
-    *is_replayed = answer.is_replayed;
-    r = cli_read_json(cli, &answer, job);
+    if (is_replayed)
+        *is_replayed = answer.is_replayed;
+    return cli_read_json(cli, &answer, job);
+}
+
+int submit_send(struct cli *cli, const struct args *args, const json_t *object, json_t **job,
+                bool *is_replayed)
+{
+    bool is_quiet = args_has(args, "quiet");
+    const char *path = args_maybe(args, "need-feasible") ? "/v1/jobs?requireFeasible=1"
+                       : is_quiet                        ? "/v1/jobs"
+                                                         : "/v1/jobs?warn=1";
+    int r = cli_need_client(cli, args);
+
+    if (r == 0)
+        r = submit_post(cli, path, args_get(args, "key"), object, job, is_replayed);
     if (r == 0 && !is_quiet)
         say_warnings(*job);
     return r;

@@ -30,6 +30,15 @@ MUST_CHECK int submit_make(struct cli *cli, const struct args *args, json_t **ou
 MUST_CHECK int submit_send(struct cli *cli, const struct args *args, const json_t *object,
                            json_t **job, bool *is_replayed);
 
+/**
+ * Posts a job with an idempotency key.
+ *
+ * @key          NULL: one of our own, so that only a repetition of this very call is the same
+ * @is_replayed  as above; NULL: it is of no interest
+ */
+MUST_CHECK int submit_post(struct cli *cli, const char *path, const char *key, const json_t *object,
+                           json_t **job, bool *is_replayed);
+
 /** The verb `submit`, and `run -d`. */
 int submit_run(struct cli *cli, const struct args *args);
 

@@ -305,7 +305,7 @@ int table_print_item(const struct output *output, const struct listing *listing,
     size_t widest = 0;
     int r;
 
-    if (output->format == OUTPUT_COLS || output->format == OUTPUT_CSV) {
+    if (output_has_rows(output)) {
         json_t *items = json_pack("[O]", item);
 
         r = table_print(output, listing, items, err);

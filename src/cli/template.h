@@ -1,6 +1,6 @@
 /*
- * Templates: `-o template=TEXT`. In the text {name} stands for a member of the item, {tasks.running} for one further in, {{ and }} for
- * braces, \\n and \\t for a line's end and a tab.
+ * Templates: `-o template=TEXT`. In the text {name} stands for a member of the item,
+ * {tasks.running} for one further in, {{ and }} for braces, \\n and \\t for a line's end and a tab.
  */
 #ifndef CLI_TEMPLATE_H
 #define CLI_TEMPLATE_H

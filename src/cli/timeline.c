@@ -26,26 +26,59 @@ static const struct column columns[] = {
     { "START", NULL, column_start, COLUMN_RIGHT },
     { "TOOK", NULL, column_took, COLUMN_RIGHT },
     { "NOTE", "note", NULL, 0 },
+    { "ATTEMPT", "attempt", NULL, COLUMN_WIDE },
+    { "NODE", "node", NULL, COLUMN_WIDE },
 };
 static const struct listing listing = { columns, COUNT_OF(columns), "phase", "phase" };
 
+/* Adds an attempt's phases, each with whose it is. */
+static void add_phases(const json_t *attempt, json_t *rows)
+{
+    json_t *phase;
+    size_t i;
+
+    json_array_foreach(json_object_get(attempt, "phases"), i, phase)
+    {
+        json_object_set(phase, "attempt", json_object_get(attempt, "attempt"));
+        json_object_set(phase, "node", json_object_get(attempt, "node"));
+        json_array_append(rows, phase);
+    }
+}
+
+static int print_rows(struct cli *cli, const struct output *output, const json_t *rows)
+{
+    struct err err = { 0 };
+
+    if (output_list(output, &listing, rows, &err) < 0)
+        return cli_fail_usage(cli, "%s", err.text);
+    return EXIT_DONE;
+}
+
+/* The attempts one below the other; as rows they have one head. */
 static int print_attempts(struct cli *cli, const struct output *output, const json_t *timeline)
 {
+    CLEANUP(json_decrefp) json_t *rows = json_array();
     const json_t *attempts = json_object_get(timeline, "attempts");
-    struct err err = { 0 };
     json_t *attempt;
     size_t i;
 
     json_array_foreach(attempts, i, attempt)
     {
+        int r;
+
+        add_phases(attempt, rows);
+        if (output_has_rows(output))
+            continue;
         if (json_array_size(attempts) > 1)
             printf("%s%s on %s\n", i ? "\n" : "",
                    json_string_value(json_object_get(attempt, "attempt")),
                    json_string_value(json_object_get(attempt, "node")));
-        if (output_list(output, &listing, json_object_get(attempt, "phases"), &err) < 0)
-            return cli_fail_usage(cli, "%s", err.text);
+        r = print_rows(cli, output, rows);
+        json_array_clear(rows);
+        if (r != EXIT_DONE)
+            return r;
     }
-    return EXIT_DONE;
+    return output_has_rows(output) ? print_rows(cli, output, rows) : EXIT_DONE;
 }
 
 static int run_timeline(struct cli *cli, const struct args *args)
@@ -73,7 +106,7 @@ static int run_timeline(struct cli *cli, const struct args *args)
     r = cli_get(cli, path, &timeline);
     if (r != 0)
         return r;
-    if (output_is_table(&output))
+    if (output_has_columns(&output))
         return print_attempts(cli, &output, timeline);
     if (output_item(&output, &job_listing, timeline, &err) < 0)
         return cli_fail_usage(cli, "%s", err.text);

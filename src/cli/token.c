@@ -50,7 +50,7 @@ static int run_delete(struct cli *cli, const struct args *args)
     int r = cli_need_client(cli, args);
 
     if (r == 0)
-        r = cli_get_all(cli, "/v1/tokens", &all);
+        r = cli_get_pages(cli, "/v1/tokens", 0, &all);
     for (size_t i = 0; r == 0 && i < args->rest.n; i++) {
         CLEANUP(freep) char *path = NULL;
         const char *id = NULL;

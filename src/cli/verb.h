@@ -75,11 +75,14 @@ MUST_CHECK int cli_read_json(struct cli *cli, const struct client_answer *answer
 MUST_CHECK int cli_call(struct cli *cli, const struct client_request *request, const json_t *body,
                         json_t **out);
 MUST_CHECK int cli_get(struct cli *cli, const char *path, json_t **out);
+/** Likewise; what is not there is NULL, without a word. */
+MUST_CHECK int cli_find(struct cli *cli, const char *path, json_t **out);
 
 /* --sort, --limit, --watch and --quiet of verbs that list. */
 extern const struct flag_set list_flags;
 
-/** The verbs that are nothing but a path and columns. Each returns the exit code. */
+/* The verbs that are nothing but a path and columns. Each returns the exit code. */
+
 /** Lists, or watches, as list_flags say; --state and --label too where the verb has them.
  * @types  of events after which the list may be another: "node.*,attempt.*" */
 int cli_list(struct cli *cli, const struct args *args, const char *path, const char *types,
@@ -87,8 +90,18 @@ int cli_list(struct cli *cli, const struct args *args, const char *path, const c
 /** Shows each thing named behind the verb. */
 int cli_show(struct cli *cli, const struct args *args, const char *prefix,
              const struct listing *listing);
-/** All items of a list, page by page, as one answer; yours. */
-MUST_CHECK int cli_get_all(struct cli *cli, const char *path, json_t **out);
+/**
+ * The items of a list, page by page, as one answer.
+ *
+ * @limit  how many at most; 0: all
+ * @out    yours; `next` is there where there are more
+ */
+MUST_CHECK int cli_get_pages(struct cli *cli, const char *path, int64_t limit, json_t **out);
+/** Adds "?KEY=VALUE" or "&KEY=VALUE", encoded, to a path, or "&KEY=VALUE" to what is to follow one.
+ * A value that is NULL or empty adds nothing. */
+void cli_add_query(struct str *path, const char *key, const char *value);
+/** Sets `graceSeconds` of a body by --grace. Returns 0, or an exit code after printing why. */
+MUST_CHECK int cli_put_grace(struct cli *cli, const struct args *args, json_t *body);
 /** Deletes what is at a path; what is not there counts as deleted. */
 MUST_CHECK int cli_delete(struct cli *cli, const char *path);
 /** Deletes each, and says so with `word`: "gpu-a1  forgotten". Exit 3 where one is not there. */

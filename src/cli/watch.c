@@ -8,14 +8,17 @@
 #include "base/clock.h"
 #include "cli/events.h"
 
-enum { REDRAW_MS = 200, AGES_MS = 2000 };
+enum { LOOK_MS = 200, AGES_MS = 2000, AGAIN_MS = 2000 };
 
 struct watch {
     struct watch_options options;
     struct loop *loop;
     struct events *events;
-    struct timer *redraw;
-    json_t *shown; /* id to what was printed of it; NULL on a terminal */
+    struct timer *look, *ages;
+    json_t *list;     /* as it was read last */
+    json_t *shown;    /* id to what was printed of it; NULL on a terminal */
+    bool will_look;   /* the list is to be read, as soon as there is somebody to ask */
+    bool has_no_line; /* nobody is reached */
     int exit_code;
 };
 
@@ -52,7 +55,11 @@ static json_t *take_changed(struct watch *watch, const json_t *list, json_t *pre
     return changed;
 }
 
-/* What was printed and is not in the list any more is read once more: how it ended. */
+/*
+ * What was printed and is not in the list any more is read once more: how it ended. What is as it
+ * was printed did not leave: others came before it, and the list is cut. What is not there any more
+ * was deleted, long after its end.
+ */
 static int add_left(struct watch *watch, const json_t *present, json_t *changed)
 {
     const char *id;
@@ -69,11 +76,11 @@ static int add_left(struct watch *watch, const json_t *present, json_t *changed)
             continue;
         if (watch->options.left_prefix) {
             path = cli_path(watch->options.left_prefix, id, "");
-            r = cli_get(watch->options.cli, path, &item);
+            r = cli_find(watch->options.cli, path, &item);
         }
         if (r != 0)
             return r;
-        if (item)
+        if (item && !json_equal(mark, mark_of(watch, item)))
             json_array_append(changed, item);
         json_object_del(watch->shown, id);
     }
@@ -96,58 +103,149 @@ static int print_changed(struct watch *watch, const json_t *list)
 {
     CLEANUP(json_decrefp) json_t *present = json_object();
     CLEANUP(json_decrefp) json_t *changed = take_changed(watch, list, present);
-    int r = add_left(watch, present, changed);
+    int r_left = add_left(watch, present, changed), r = 0;
 
-    if (r == 0 && json_array_size(changed))
+    if (json_array_size(changed)) { /* is taken for printed, whatever became of the others */
         r = print_items(watch, changed);
-    if (json_array_size(changed))
         watch->options.output.has_head = false;
+    }
+    return r ? r : r_left;
+}
+
+/* Prints the list as it was read last; on a terminal again as its ages go on. */
+static int print_list(struct watch *watch)
+{
+    int r;
+
+    watch->options.output.now_ms = clock_wall_ms(&clock_system);
+    if (watch->shown)
+        return print_changed(watch, watch->list);
+    fputs("\x1b[H\x1b[2J", watch->options.output.to);
+    r = print_items(watch, watch->list);
+    timer_set(watch->ages, AGES_MS);
     return r;
 }
 
-static void draw(void *arg)
+static void end(struct watch *watch, int exit_code)
+{
+    watch->exit_code = exit_code;
+    loop_stop(watch->loop);
+}
+
+static void on_ages(void *arg)
 {
     struct watch *watch = arg;
-    CLEANUP(json_decrefp) json_t *list = NULL;
+    int r = print_list(watch);
 
-    watch->exit_code = watch->options.fetch(watch->options.arg, &list);
-    watch->options.output.now_ms = clock_wall_ms(&clock_system);
-    if (watch->exit_code == 0 && watch->shown) {
-        watch->exit_code = print_changed(watch, list);
-    } else if (watch->exit_code == 0) {
-        fputs("\x1b[H\x1b[2J", watch->options.output.to);
-        watch->exit_code = print_items(watch, list);
-        timer_set(watch->redraw, AGES_MS);
-    }
-    if (watch->exit_code != 0)
-        loop_stop(watch->loop);
+    if (r != 0)
+        end(watch, r);
+}
+
+/* ---- reading the list ---- */
+
+/* Reads the list and prints it. Returns 0, or an exit code after printing why. */
+static int read_list(struct watch *watch)
+{
+    CLEANUP(json_decrefp) json_t *list = NULL;
+    int r = watch->options.fetch(watch->options.arg, &list);
+
+    if (r != 0)
+        return r;
+    json_decref(watch->list);
+    watch->list = TAKE(list);
+    return print_list(watch);
+}
+
+/* Looks again later if the server is away. */
+static void look(struct watch *watch)
+{
+    int r = read_list(watch);
+
+    watch->will_look = r == EXIT_UNREACHABLE;
+    if (watch->will_look)
+        timer_set(watch->look, AGAIN_MS);
+    else if (r != 0)
+        end(watch, r);
+}
+
+static void on_look(void *arg)
+{
+    struct watch *watch = arg;
+
+    if (!watch->has_no_line) /* else when it is back */
+        look(watch);
+}
+
+/* Many events make one look. */
+static void look_soon(struct watch *watch)
+{
+    if (!watch->will_look)
+        timer_set(watch->look, LOOK_MS);
+    watch->will_look = true;
 }
 
 /* ---- events ---- */
 
 static void on_event(void *arg, const json_t *event)
 {
-    struct watch *watch = arg;
-
     (void)event;
-    timer_set(watch->redraw, REDRAW_MS); /* many events make one look */
+    look_soon(arg);
 }
 
+static int64_t revision_of(const struct watch *watch)
+{
+    const json_t *revision = json_object_get(watch->list, "revision");
+
+    return json_is_integer(revision) ? json_integer_value(revision) : -1;
+}
+
+/* Events are missing: whatever they were about is in the list as it is now. */
 static void on_gap(void *arg)
 {
     struct watch *watch = arg;
 
-    events_restart(watch->events, -1); /* each look reads the whole list, so nothing is missed */
-    timer_set(watch->redraw, REDRAW_MS);
+    look(watch);
+    events_restart(watch->events, revision_of(watch)); /* an old one makes a gap again */
+}
+
+static void on_line(void *arg, bool is_lost, const char *why)
+{
+    struct watch *watch = arg;
+
+    (void)why;
+    watch->has_no_line = is_lost;
+    if (!is_lost && watch->will_look)
+        timer_set(watch->look, 0);
 }
 
 static void on_end(void *arg, int status, const struct problem *problem, const struct err *err)
 {
     struct watch *watch = arg;
 
-    watch->exit_code = status ? cli_fail_problem(watch->options.cli, problem, status)
-                              : cli_fail_err(watch->options.cli, err);
-    loop_stop(watch->loop);
+    end(watch, status ? cli_fail_problem(watch->options.cli, problem, status)
+                      : cli_fail_err(watch->options.cli, err));
+}
+
+/* Reads the list once, then goes on from its revision. */
+static int watch_on(struct watch *watch, struct client *client)
+{
+    int r = read_list(watch);
+
+    if (r != 0)
+        return r;
+    watch->events = events_open(&(struct events_options){ .loop = watch->loop,
+                                                          .client = client,
+                                                          .query = watch->options.query,
+                                                          .after = revision_of(watch),
+                                                          .give_up_ms = -1,
+                                                          .on_event = on_event,
+                                                          .on_gap = on_gap,
+                                                          .on_line = on_line,
+                                                          .on_end = on_end,
+                                                          .arg = watch });
+    loop_run(watch->loop);
+    events_close(watch->events);
+    return watch->exit_code;
 }
 
 int cli_watch(const struct watch_options *options)
@@ -167,24 +265,16 @@ int cli_watch(const struct watch_options *options)
         watch.options.output.format = OUTPUT_JSONL; /* it has no end to close a list */
     if (!options->output.width || !output_is_table(&options->output))
         watch.shown = json_object();
-    watch.redraw = timer_new(watch.loop, draw, &watch);
-    timer_set(watch.redraw, 0);
-    watch.events = events_open(&(struct events_options){ .loop = watch.loop,
-                                                         .client = client,
-                                                         .query = options->query,
-                                                         .after = -1,
-                                                         .give_up_ms = -1,
-                                                         .on_event = on_event,
-                                                         .on_gap = on_gap,
-                                                         .on_end = on_end,
-                                                         .arg = &watch });
-    loop_run(watch.loop);
-    events_close(watch.events);
-    timer_free(watch.redraw);
+    watch.look = timer_new(watch.loop, on_look, &watch);
+    watch.ages = timer_new(watch.loop, on_ages, &watch);
+    r = watch_on(&watch, client);
+    timer_free(watch.look);
+    timer_free(watch.ages);
+    json_decref(watch.list);
     json_decref(watch.shown);
     client_close(client);
     loop_close(watch.loop);
-    return watch.exit_code;
+    return r;
 }
 
 /* ---- sorting ---- */
@@ -192,22 +282,25 @@ int cli_watch(const struct watch_options *options)
 char *cli_sort_field(const struct listing *listing, const char *word)
 {
     bool is_down = word[0] == '-';
-    const char *name = word + is_down, *path = NULL;
-    bool is_column = false;
+    const struct column *column = NULL;
+    const char *path;
     char *field;
 
-    for (size_t i = 0; i < listing->n_columns; i++) {
-        if (strcasecmp(listing->columns[i].head, name) != 0)
-            continue;
-        is_column = true;
-        path = listing->columns[i].path;
+    word += is_down;
+    for (size_t i = 0; i < listing->n_columns && !column; i++)
+        if (strcasecmp(listing->columns[i].head, word) == 0)
+            column = &listing->columns[i];
+    path = column && column->path ? column->path : word;
+    if (path[0] == '-') {
+        is_down = !is_down;
+        path++;
     }
-    field = text_format("%s%s", is_down ? "-" : "", path ? path : name);
-    for (char *at = field; *at; at++) {
-        if (path && *at == '/')
-            *at = '.';
-        else if (!path && is_column)
+    field = text_format("%s%s", is_down ? "-" : "", path);
+    for (char *at = field; column && *at; at++) {
+        if (!column->path)
             *at = (char)tolower((unsigned char)*at);
+        else if (*at == '/')
+            *at = '.';
     }
     return field;
 }

@@ -6,16 +6,25 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "base/quantity.h"
 #include "base/str.h"
 #include "program/agent_config.h"
 #include "program/inside.h"
 #include "program/program.h"
 
-static void on_ready(void *arg, const char *node, const struct machine *machine)
+/* "cpu 1500m, memory 4Gi, pods 110, licence 4" */
+static void on_ready(void *arg, const struct agent_ready *ready)
 {
+    CLEANUP(str_fini) struct str offers = { 0 };
+
     (void)arg;
-    log_info("registered", "node", node, "cpu", log_int(machine->cpu_milli / 1000), "memory",
-             log_int(machine->memory_bytes), NULL);
+    for (size_t i = 0; i < ready->n_offers; i++) {
+        const struct agent_offer *offer = &ready->offers[i];
+
+        str_addf(&offers, "%s%s ", i ? ", " : "", offer->resource);
+        quantity_format(offer->value, quantity_unit_of(offer->resource), &offers);
+    }
+    log_info("ready", "node", ready->node, "offers", str_text(&offers), NULL);
 }
 
 /* What the machine offers. A test says that it started anew by another boot id. */

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem_keep.h"
+#include "base/quantity.h"
 #include "base/str.h"
 #include "program/inside.h"
 #include "program/program.h"
@@ -47,9 +48,33 @@ static int start_server(struct dev *dev, pthread_t *thread, struct err *err)
     return r ? err_sys(err, -r, "start the server's thread") : 0;
 }
 
-static void say_ready(void *arg, const char *node, const struct machine *machine)
+/* "2.0 cpu  23.5Gi", and what else was given: "  licence 4". */
+static void add_offers(const struct agent_ready *ready, struct str *out)
+{
+    double cpu = 0, memory = 0;
+
+    for (size_t i = 0; i < ready->n_offers; i++) {
+        if (text_eq(ready->offers[i].resource, "cpu"))
+            cpu = (double)ready->offers[i].value / 1000;
+        else if (text_eq(ready->offers[i].resource, "memory"))
+            memory = (double)ready->offers[i].value / (1 << 30);
+    }
+    str_addf(out, "%.1f cpu  %.1fGi", cpu, memory);
+    for (size_t i = 0; i < ready->n_offers; i++) {
+        const char *resource = ready->offers[i].resource;
+
+        if (text_eq(resource, "cpu") || text_eq(resource, "memory") || text_eq(resource, "pods"))
+            continue;
+        str_addf(out, "  %s ", resource);
+        quantity_format(ready->offers[i].value, quantity_unit_of(resource), out);
+    }
+}
+
+static void say_ready(void *arg, const struct agent_ready *ready)
 {
     const struct dev *dev = arg;
+    const struct machine *machine = ready->machine;
+    CLEANUP(str_fini) struct str offers = { 0 };
     CLEANUP(str_fini) struct str runtimes = { 0 };
     double seconds = (double)(clock_boot_us(&clock_system) - dev->began_us) / 1e6;
 
@@ -59,8 +84,8 @@ static void say_ready(void *arg, const char *node, const struct machine *machine
                      machine->runtimes[i].version[0] ? " " : "", machine->runtimes[i].version);
     fprintf(stderr, "server   http://%s   data %s   token %s\n", server_address(dev->server),
             dev->data, server_token_path(dev->server));
-    fprintf(stderr, "agent    %s  %.1f cpu  %.1fGi  runtimes %s\n", node,
-            (double)machine->cpu_milli / 1000, (double)machine->memory_bytes / (1 << 30),
+    add_offers(ready, &offers);
+    fprintf(stderr, "agent    %s  %s  runtimes %s\n", ready->node, str_text(&offers),
             str_text(&runtimes));
     fprintf(stderr, "ready in %.2fs   try: berth run --runtime process -- echo hello\n", seconds);
 }

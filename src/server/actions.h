@@ -20,10 +20,10 @@ const struct berth_words *actions_of(const struct berth_config *engine);
  * Holds a configuration's actions against what a server carries out.
  *
  * @are_of_profile  nobody named them: it is enough that one can be carried out
- * Returns          0; -EINVAL, the text being a pointer into the server's configuration, a colon
- *                  and the reason
+ * @at              of a refusal: what it is about, a pointer into the server's configuration; yours
+ * Returns          0; -EINVAL
  */
-MUST_CHECK int actions_check(const struct berth_config *engine, bool are_of_profile,
+MUST_CHECK int actions_check(const struct berth_config *engine, bool are_of_profile, char **at,
                              struct err *err);
 
 #endif

@@ -23,7 +23,8 @@ struct call;
 struct route;
 
 typedef void call_fn(struct call *call);
-/** Reads on a reader's thread; below 0 an error of the store. Sets call->answer or call->problem. */
+/** Reads on a reader's thread; below 0 an error of the store. Sets call->answer or
+ * call->problem. */
 typedef int call_read_fn(struct call *call, struct reader *reader, struct err *err);
 
 struct call {

@@ -38,7 +38,8 @@ void event_filter_fini(struct event_filter *filter);
 bool event_filter_passes(const struct event_filter *filter, enum row_kind kind, const char *type,
                          uint64_t job, const char *ns);
 /**
- * Whether what was shown of an event that passes is about the list; then it is told whether its object left that.
+ * Whether what was shown of an event that passes is about the list; then it is told whether its
+ * object left that.
  *
  * @shown  an event as the API shows it; gains `left`
  */

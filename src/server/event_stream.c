@@ -1,6 +1,6 @@
 /*
- * Event streams: what is in memory as it comes, what is older page by page from the store, and never
- * more than a reader takes.
+ * Event streams: what is in memory as it comes, what is older page by page from the store, and
+ * never more than a reader takes.
  *
  * A stream ends when its peer goes, when the server closes, or with a last `overflow` to a reader
  * whose next event has left the memory while it did not take what it had. Nothing is left out
@@ -64,28 +64,37 @@ static void on_close(struct http_request *request, void *arg)
     end_stream(arg);
 }
 
-static void write_json(struct stream *stream, const json_t *object)
+/* @has_id  of SSE: where its reader would go on from, if this is the last that it hears */
+static void write_json(struct stream *stream, const json_t *object, bool has_id)
 {
     CLEANUP(freep) char *text = json_dumps(object, JSON_COMPACT);
     CLEANUP(str_fini) struct str out = { 0 };
 
+    if (stream->is_sse && has_id)
+        str_addf(&out, "id: %lld\n",
+                 (long long)json_integer_value(json_object_get(object, "revision")));
     if (stream->is_sse)
-        str_addf(&out, "id: %lld\nevent: %s\ndata: ",
-                 (long long)json_integer_value(json_object_get(object, "revision")),
-                 json_string_value(json_object_get(object, "type")));
+        str_addf(&out, "event: %s\ndata: ", json_string_value(json_object_get(object, "type")));
     str_add(&out, text);
     str_add(&out, stream->is_sse ? "\n\n" : "\n");
     http_stream_write(stream->request, out.data, out.len);
 }
 
+/* Whether it is to begin behind a revision that is yet to come. */
+static bool is_ahead(const struct stream *stream)
+{
+    return stream->sent > watch_revision(stream->call->server->watch);
+}
+
 /* A line that is no event: bookmark or overflow. */
 static void write_mark(struct stream *stream, const char *type)
 {
+    uint64_t newest = watch_revision(stream->call->server->watch);
     json_t *object = json_object();
 
     show_text(object, "type", type);
-    show_number(object, "revision", (int64_t)stream->sent);
-    write_json(stream, object);
+    show_number(object, "revision", (int64_t)(is_ahead(stream) ? newest : stream->sent));
+    write_json(stream, object, !is_ahead(stream));
     json_decref(object);
 }
 
@@ -111,7 +120,7 @@ static void write_event(struct stream *stream, const struct watch_event *shown)
         return;
     object = show_event(event);
     if (event_filter_takes(&stream->filter, object))
-        write_json(stream, object);
+        write_json(stream, object, true);
     json_decref(object);
 }
 
@@ -159,7 +168,7 @@ static void page_came(void *arg)
         overflow(stream);
         return;
     }
-    json_array_foreach(stream->page.items, i, item) write_json(stream, item);
+    json_array_foreach(stream->page.items, i, item) write_json(stream, item, true);
     stream->sent = stream->page.last;
     event_page_fini(&stream->page);
     pump(stream);
@@ -239,7 +248,7 @@ static void begin(struct call *call)
 
     call->state = NULL;
     call->free_state = NULL;
-    call->revision = stream->sent;
+    call->revision = is_ahead(stream) ? watch_revision(call->server->watch) : stream->sent;
     stream->request =
         call_stream(call, 200, stream->is_sse ? "text/event-stream" : "application/x-ndjson");
     http_on_close(stream->request, on_close, stream);
@@ -252,6 +261,8 @@ static void begin(struct call *call)
     timer_set(stream->bookmark, bookmark_ms(stream));
     if (stream->is_sse)
         http_stream_write(stream->request, "retry: 1000\n\n", 13);
+    if (is_ahead(stream)) /* its reader is to know that it waits, and for how much */
+        write_mark(stream, "bookmark");
     if (stream->page.items)
         page_came(stream);
     else

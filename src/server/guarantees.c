@@ -37,7 +37,8 @@ static int take_node(const void *data, void *arg)
     json_t *offers, *value;
     const char *resource;
 
-    if (row->state != NODE_READY && row->state != NODE_UNREACHABLE)
+    /* As the engine counts what there is to share. */
+    if (row->state != NODE_READY || row_node_is_closed(row))
         return 0;
     offers = show_read_object(row->offers);
     json_object_foreach(offers, resource, value)
@@ -135,22 +136,47 @@ static void add_warning(const struct guarantees *guarantees, const char *resourc
     json_array_append_new(list, object);
 }
 
-int guarantees_warn(struct reader *reader, const struct row_queue *row, json_t *shown,
-                    struct err *err)
+static bool has_some(const json_t *amounts)
 {
-    CLEANUP(guarantees_fini) struct guarantees guarantees = { 0 };
-    json_t *spec = show_read_object(row->spec), *list = json_array(), *value;
-    int r = guarantees_read(reader, &guarantees, err);
+    const char *resource;
+    json_t *value;
+
+    json_object_foreach((json_t *)amounts, resource, value)
+    {
+        if (json_integer_value(value) > 0)
+            return true;
+    }
+    return false;
+}
+
+static void add_warnings(const struct guarantees *guarantees, const json_t *own, json_t *shown)
+{
+    json_t *list = json_array(), *value;
     const char *resource;
 
-    json_object_foreach(json_object_get(spec, "guarantee"), resource,
-                        value) if (r == 0 && json_integer_value(value) > 0 &&
-                                   guarantees_exceed(&guarantees, resource))
-        add_warning(&guarantees, resource, list);
+    json_object_foreach((json_t *)own, resource, value)
+    {
+        if (json_integer_value(value) > 0 && guarantees_exceed(guarantees, resource))
+            add_warning(guarantees, resource, list);
+    }
     if (json_array_size(list))
         show_set(shown, "warnings", list);
     else
         json_decref(list);
+}
+
+int guarantees_warn(struct reader *reader, const struct row_queue *row, json_t *shown,
+                    struct err *err)
+{
+    CLEANUP(guarantees_fini) struct guarantees guarantees = { 0 };
+    json_t *spec = show_read_object(row->spec);
+    const json_t *own = json_object_get(spec, "guarantee");
+    int r = 0;
+
+    if (has_some(own)) /* without one, nodes and queues need not be read */
+        r = guarantees_read(reader, &guarantees, err);
+    if (has_some(own) && r == 0)
+        add_warnings(&guarantees, own, shown);
     json_decref(spec);
     return r;
 }

@@ -1,9 +1,9 @@
 /*
  * Orders of jobs: what a list of them may be sorted by.
  *
- * Without one the newest comes first, which is the order of the ledger. Any other order looks at all jobs that
- * pass the filter and keeps those of the page; a cursor holds the last one's value, so that pages
- * follow each other without loss or repetition as long as values stay.
+ * Without one the newest comes first, which is the order of the ledger. Any other order looks at
+ * all jobs that pass the filter and keeps those of the page; a cursor holds the last one's value,
+ * so that pages follow each other without loss or repetition as long as values stay.
  */
 #ifndef SERVER_JOB_ORDER_H
 #define SERVER_JOB_ORDER_H

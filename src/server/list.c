@@ -6,46 +6,40 @@
 #include <string.h>
 
 #include "base/quantity.h"
+#include "base/states.h"
 #include "server/show.h"
 
 /* ---- what was asked ---- */
 
-static bool is_one_of(const char *const *words, const char *text, size_t n)
-{
-    for (; *words; words++)
-        if (strlen(*words) == n && memcmp(*words, text, n) == 0)
-            return true;
-    return false;
-}
-
-/* Each word of "a,b" must be known. */
-static bool read_states(struct call *call, struct list_ways *out)
+bool list_read_states(struct call *call, const char *const *words, size_t n_words, unsigned *out)
 {
     const char *text = call_query(call, "state");
 
-    out->state = text && *text ? text : NULL;
     while (text && *text) {
         size_t n = strcspn(text, ",");
+        CLEANUP(freep) char *word = mem_copy(text, n);
+        int state = states_find(word, words, n_words);
 
-        if (!is_one_of(out->kind->states, text, n)) {
-            problem_set(&call->problem, PROBLEM_BAD_REQUEST, "state=%.*s: there is no such state",
-                        (int)n, text);
+        if (state < 0) {
+            problem_set(&call->problem, PROBLEM_BAD_REQUEST, "state=%s: there is no such state",
+                        word);
             return false;
         }
+        *out |= 1u << state;
         text += n + (text[n] == ',');
     }
     return true;
 }
 
-static void read_label(struct call *call, struct list_ways *out)
+void list_read_label(struct call *call, char **key, const char **value)
 {
     const char *text = call_query(call, "label");
     size_t n = text ? strcspn(text, "=") : 0;
 
     if (!text)
         return;
-    out->label_key = mem_copy(text, n);
-    out->label_value = text[n] ? text + n + 1 : NULL;
+    *key = mem_copy(text, n);
+    *value = text[n] ? text + n + 1 : NULL;
 }
 
 bool list_refuse_sort(struct call *call, const char *const *sorts, size_t n)
@@ -109,9 +103,9 @@ struct list_ways *list_ways_begin(struct call *call, const struct list_kind *kin
     call->free_state = ways_free;
     ways->kind = kind;
     ways->is_paged = call_query(call, "limit") || call_query(call, "cursor");
-    read_label(call, ways);
+    list_read_label(call, &ways->label_key, &ways->label_value);
     if (cursor_read(call, &ways->cursor) && read_sort(call, ways) &&
-        (!kind->states || read_states(call, ways)))
+        (!kind->states || list_read_states(call, kind->states, kind->n_states, &ways->states)))
         return ways;
     return NULL;
 }
@@ -124,48 +118,55 @@ void list_ways_fini(struct list_ways *ways)
 
 /* ---- narrowing ---- */
 
-static bool has_state(const struct list_ways *ways, const json_t *item)
+bool list_has_label(const json_t *item, const char *key, const char *value)
 {
-    const char *state = json_string_value(json_object_get(item, "state")), *text = ways->state;
+    const char *has = json_string_value(json_object_get(json_object_get(item, "labels"), key));
 
-    while (text && *text) {
-        size_t n = strcspn(text, ",");
-
-        if (state && strlen(state) == n && memcmp(state, text, n) == 0)
-            return true;
-        text += n + (text[n] == ',');
-    }
-    return !text;
+    return has && (!value || text_eq(has, value));
 }
 
-static bool has_label(const struct list_ways *ways, const json_t *item)
+static bool has_state(const struct list_ways *ways, const json_t *item)
 {
-    const char *value;
+    const char *word = json_string_value(json_object_get(item, "state"));
+    int state =
+        word && ways->states ? states_find(word, ways->kind->states, ways->kind->n_states) : -1;
 
-    if (!ways->label_key)
-        return true;
-    value = json_string_value(json_object_get(json_object_get(item, "labels"), ways->label_key));
-    return value && (!ways->label_value || text_eq(value, ways->label_value));
+    return !ways->states || (state >= 0 && ways->states & 1u << state);
 }
 
 bool list_ways_has(const struct list_ways *ways, const json_t *item)
 {
-    return has_state(ways, item) && has_label(ways, item);
+    return has_state(ways, item) &&
+           (!ways->label_key || list_has_label(item, ways->label_key, ways->label_value));
 }
 
 /* ---- sorting ---- */
 
-/* The value that an item is sorted by, or NULL. */
-static const json_t *value_of(const struct list_ways *ways, const json_t *item)
+bool list_ways_sorts_by(const struct list_ways *ways, const char *begin)
 {
-    for (const char *at = ways->group; at && *at;) {
-        size_t n = strcspn(at, ".");
-        CLEANUP(freep) char *part = mem_copy(at, n);
+    const char *by = ways->group ? ways->group : ways->sort;
+
+    return by && text_begins(by, begin);
+}
+
+/* The member at "usage.pending"; a dot may end the path. */
+static const json_t *member_at(const json_t *item, const char *path)
+{
+    while (*path) {
+        size_t n = strcspn(path, ".");
+        CLEANUP(freep) char *part = mem_copy(path, n);
 
         item = json_object_get(item, part);
-        at += n + 1;
+        path += n + (path[n] == '.');
     }
-    return json_object_get(item, ways->sort);
+    return item;
+}
+
+/* The value that an item is sorted by, or NULL. The key behind a group may have dots of its own. */
+static const json_t *value_of(const struct list_ways *ways, const json_t *item)
+{
+    return ways->group ? json_object_get(member_at(item, ways->group), ways->sort)
+                       : member_at(item, ways->sort);
 }
 
 static int64_t amount_of(const struct list_ways *ways, const json_t *value)
@@ -222,6 +223,7 @@ static size_t begin_of(const struct list_ways *ways, const json_t *const *items,
         if (text_eq(json_string_value(json_object_get(items[i], ways->kind->id)), colon + 1))
             return i + 1;
     at = strtoul(ways->cursor.key, NULL, 10);
+    at -= at > 0; /* the one that ended the page is missing among those before */
     return at < n ? at : n;
 }
 

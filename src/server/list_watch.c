@@ -55,14 +55,6 @@ static bool is_since(const json_t *job, const char *key, int64_t since)
     return clock_parse_wall(text_of(job, key), &at) == 0 && at >= since;
 }
 
-static bool has_label(const json_t *job, const struct job_filter *filter)
-{
-    const json_t *labels = json_object_get(job, "labels");
-    const char *value = json_string_value(json_object_get(labels, filter->label_key));
-
-    return value && (!filter->label_value || text_eq(value, filter->label_value));
-}
-
 static enum event_place place_job(const struct event_list *list, const json_t *job)
 {
     const struct job_filter *filter = &CONTAINER(list, const struct jobs, list)->filter;
@@ -77,7 +69,7 @@ static enum event_place place_job(const struct event_list *list, const json_t *j
             return EVENT_NEVER;
     if (filter->states && !(state >= 0 && filter->states & 1u << state))
         return EVENT_LEFT;
-    if (filter->label_key && !has_label(job, filter))
+    if (filter->label_key && !list_has_label(job, filter->label_key, filter->label_value))
         return EVENT_LEFT;
     if (filter->since && !is_since(job, "submittedAt", filter->since) &&
         !is_since(job, "endedAt", filter->since))
@@ -111,7 +103,6 @@ static void rows_free(struct event_list *list)
 {
     struct rows *rows = CONTAINER(list, struct rows, list);
 
-    mem_free((char *)rows->ways.state);
     mem_free((char *)rows->ways.label_value);
     list_ways_fini(&rows->ways);
     mem_free(rows);
@@ -131,7 +122,7 @@ static struct event_list *new_rows(enum row_kind kind, const struct list_ways *w
     rows->list = (struct event_list){ .kind = kind, .place = place_row, .free_list = rows_free };
     if (ways)
         rows->ways = (struct list_ways){ .kind = ways->kind,
-                                         .state = text_copy(ways->state),
+                                         .states = ways->states,
                                          .label_key = text_copy(ways->label_key),
                                          .label_value = text_copy(ways->label_value) };
     return &rows->list;

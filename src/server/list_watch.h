@@ -15,7 +15,8 @@
 bool list_watch_read(struct call *call, bool *out);
 /** Streams what happens to jobs. @filter  its texts are copied */
 void list_watch_jobs(struct call *call, const struct job_filter *filter);
-/** Streams what happens to rows of another kind. @ways  copied; NULL: all of them are in the list */
+/** Streams what happens to rows of another kind. @ways  copied; NULL: all of them are in the
+ * list */
 void list_watch_rows(struct call *call, enum row_kind kind, const struct list_ways *ways);
 /** Streams what happens to a job's attempts. */
 void list_watch_attempts(struct call *call, uint64_t job);

@@ -214,7 +214,7 @@ char *read_disabled(const struct json_at *top)
     json_get_text(top, "disabled", &why);
     if (strlen(why) > DISABLED_MAX_BYTES) {
         struct json_at at = json_at_member(top, "disabled");
-        json_refuse(&at, PROBLEM_INVALID_FIELD, "is longer than 512 bytes");
+        json_refuse(&at, PROBLEM_INVALID_FIELD, "is longer than %d bytes", DISABLED_MAX_BYTES);
     }
     return text_copy(why);
 }

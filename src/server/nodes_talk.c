@@ -244,10 +244,11 @@ void talk_register(struct nodes *nodes, struct http_request *request)
 
 /* ---- beat, leave ---- */
 
-/* A beat's; `leave` has the first two. */
+/* A beat's and, as far as LEAVE_KEYS, those of `leave`. */
 static const struct json_key frame_keys[] = { { "node", false },
                                               { "generation", false },
                                               { "disabled", false } };
+enum { LEAVE_KEYS = 2 };
 
 static void finish_revision(struct talk *talk)
 {
@@ -295,7 +296,7 @@ void talk_beat(struct nodes *nodes, struct http_request *request)
 
 void talk_leave(struct nodes *nodes, struct http_request *request)
 {
-    struct talk *talk = talk_frame(nodes, request, 2);
+    struct talk *talk = talk_frame(nodes, request, LEAVE_KEYS);
     struct op_leave *leave;
 
     if (!talk)

@@ -109,6 +109,48 @@ TEST(an_object_is_shown_as_in_lists)
     serving_stop(&s);
 }
 
+/* Listens behind a revision that is yet to come, and makes it come: what is heard begins behind
+ * it. */
+static void check_ahead(struct serving *s, const char *accept)
+{
+    struct stream stream;
+    CLEANUP(freep) char *query = NULL, *headers = text_format("Accept: %s\r\n", accept);
+    CLEANUP(freep) char *first = NULL;
+    long long newest, from;
+    char *at;
+
+    SERVING_EXPECT(s, 200, "GET /v1/events", "", NULL);
+    newest = strtoll(serving_get(s, "revision"), NULL, 10);
+    from = newest + 40;
+    query = text_format("?from=%lld", from);
+    first = text_format("\"revision\":%lld,\"time\"", from + 1);
+    stream_begin(s, &stream, query, headers);
+    CHECK(test_hear_until(stream.fd, "{\"type\":\"bookmark\"", &stream.lines));
+    CHECK(!strstr(stream.lines.data, "id: ")); /* it is none to go on from */
+    stream_wait(&stream, "{\"type\":\"bookmark\",\"revision\":");
+    CHECK(test_hear_until(stream.fd, "}", &stream.lines));
+    CHECK(strtoll(stream.lines.data, NULL, 10) >= newest);
+    CHECK(strtoll(stream.lines.data, NULL, 10) < from);
+    for (int i = 0; i <= 40; i++) {
+        CLEANUP(freep) char *body = text_format("{\"name\":\"q%lld-%d\"}", from, i);
+        SERVING_EXPECT(s, 201, "POST /v1/queues", "", body);
+    }
+    CHECK(test_hear_until(stream.fd, first, &stream.lines));
+    at = strstr(stream.lines.data, "\"time\"");
+    CHECK(at == strstr(stream.lines.data, first) + strlen(first) - strlen("\"time\""));
+    stream_end(&stream);
+}
+
+TEST(a_stream_from_a_revision_to_come_says_the_newest_and_waits)
+{
+    struct serving s;
+
+    serving_start(&s);
+    check_ahead(&s, "application/x-ndjson");
+    check_ahead(&s, "text/event-stream");
+    serving_stop(&s);
+}
+
 TEST(a_stream_of_events_goes_on)
 {
     struct serving s;

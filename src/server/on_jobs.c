@@ -8,6 +8,7 @@
 #include "server/call_job.h"
 #include "server/cursor.h"
 #include "server/job_order.h"
+#include "server/list.h"
 #include "server/list_watch.h"
 #include "server/plan.h"
 #include "server/routes.h"
@@ -45,27 +46,6 @@ static void list_free(void *state)
     free(list);
 }
 
-/* "pending,running" as bits. */
-static bool read_states(struct call *call, unsigned *out)
-{
-    const char *text = call_query(call, "state");
-
-    while (text && *text) {
-        size_t n = strcspn(text, ",");
-        CLEANUP(freep) char *word = mem_copy(text, n);
-        int state = states_find(word, job_state_words, JOB_STATE_COUNT);
-
-        if (state < 0) {
-            problem_set(&call->problem, PROBLEM_BAD_REQUEST, "state=%s: there is no such state",
-                        word);
-            return false;
-        }
-        *out |= 1u << state;
-        text += n + (text[n] == ',');
-    }
-    return true;
-}
-
 static bool read_active(struct call *call, unsigned *states)
 {
     bool is_active = false;
@@ -93,18 +73,6 @@ static bool read_since(struct call *call, int64_t *out)
     problem_set(&call->problem, PROBLEM_BAD_REQUEST,
                 "since=%s: want a duration such as 2d, or a time", text);
     return false;
-}
-
-static void read_label(struct call *call, struct list *list)
-{
-    const char *text = call_query(call, "label");
-    size_t n = text ? strcspn(text, "=") : 0;
-
-    if (!text)
-        return;
-    list->label_key = mem_copy(text, n);
-    list->filter.label_key = list->label_key;
-    list->filter.label_value = text[n] ? text + n + 1 : NULL;
 }
 
 static bool read_namespace(struct call *call, struct job_filter *filter)
@@ -136,11 +104,13 @@ static bool read_filter(struct call *call, struct list *list)
     filter->queue = call_query(call, "queue");
     filter->user = call_query(call, "user");
     filter->name = call_query(call, "name");
-    read_label(call, list);
+    list_read_label(call, &list->label_key, &filter->label_value);
+    filter->label_key = list->label_key;
     if (!call_query_bool(call, "resources", &list->has_resources) ||
         !cursor_read(call, &list->cursor) || !job_order_read(call, &list->order) ||
-        !read_states(call, &filter->states) || !read_active(call, &filter->states) ||
-        !read_since(call, &filter->since) || !read_namespace(call, filter))
+        !list_read_states(call, job_state_words, JOB_STATE_COUNT, &filter->states) ||
+        !read_active(call, &filter->states) || !read_since(call, &filter->since) ||
+        !read_namespace(call, filter))
         return false;
     if (list->cursor.key[0] && list->order.field < 0 &&
         text_to_int(list->cursor.key, 1, INT64_MAX, &before) < 0) {

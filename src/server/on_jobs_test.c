@@ -60,6 +60,19 @@ TEST(the_same_key_is_the_same_job)
     serving_stop(&s);
 }
 
+TEST(variables_have_the_names_of_variables)
+{
+    struct serving s;
+
+    serving_start(&s);
+    SERVING_EXPECT(&s, 422, "POST /v1/jobs", "",
+                   "{\"image\":\"oci:/i\",\"env\":{\"OK\":\"1\",\"A B\":\"1\"}}");
+    CHECK_TEXT(serving_get(&s, "code"), "INVALID_FIELD");
+    CHECK_TEXT(serving_get(&s, "errors.0.pointer"), "/env/A B");
+    CHECK_TEXT(serving_get(&s, "errors.1"), "(none)");
+    serving_stop(&s);
+}
+
 static const struct {
     const char *name, *query, *names; /* of the jobs listed */
 } filters[] = {

@@ -1,5 +1,5 @@
-/* Nodes: list, show, act on, label, forget. What is in use on them is summed up from the live attempts and their
- * jobs' specifications, at one revision. */
+/* Nodes: list, show, act on, label, forget. What is in use on them is summed up from the live
+ * attempts and their jobs' specifications, at one revision. */
 #include <string.h>
 
 #include "base/map.h"
@@ -115,10 +115,11 @@ static const char *const node_sorts[] = { "name",       "state",        "attempt
                                           "generation", "registeredAt", "firstRegisteredAt",
                                           "heardAt",    "offers.",      "used.",
                                           "free.",      "labels.",      NULL };
-static const char *const node_states[] = { "coming",   "ready", "unreachable", "lost",
-                                           "leaving",  "gone",  "disabled",    "draining",
-                                           "cordoned", NULL };
-static const struct list_kind node_list = { "name", node_sorts, node_states };
+static const char *const node_states[] = { "coming",   "ready",    "unreachable",
+                                           "lost",     "leaving",  "gone",
+                                           "disabled", "draining", "cordoned" };
+static const struct list_kind node_list = { "name", node_sorts, node_states,
+                                            COUNT_OF(node_states) };
 
 void on_nodes_list(struct call *call)
 {

@@ -41,8 +41,8 @@ static struct state *state_begin(struct call *call, const char *name)
 struct queues {
     struct list_ways *ways;
     void (*free_ways)(void *ways);
-    json_t *items;
-    size_t at; /* whose usage is asked for */
+    json_t *items; /* those that are in the list; then of them what is on the page */
+    size_t at;     /* whose usage is asked for */
 };
 
 static void queues_free(void *state)
@@ -56,17 +56,22 @@ static void queues_free(void *state)
 
 static int list_queue(const void *row, void *arg)
 {
-    json_array_append_new(arg, show_queue(row));
+    struct queues *queues = arg;
+    json_t *item = show_queue(row);
+
+    if (list_ways_has(queues->ways, item))
+        json_array_append(queues->items, item);
+    json_decref(item);
     return 0;
 }
 
 static int queues_read(struct call *call, struct reader *reader, struct err *err)
 {
-    json_t *items = json_array();
-    int r = reader_queues(reader, list_queue, items, err);
+    struct queues *queues = call->state;
 
-    ((struct queues *)call->state)->items = items;
-    return r;
+    json_decref(queues->items);
+    queues->items = json_array();
+    return reader_queues(reader, list_queue, queues, err);
 }
 
 /* The usage of the i-th queue of a list is asked for, one after the other. */
@@ -96,12 +101,25 @@ static void ask_next(struct call *call)
     struct view_question question = { .kind = VIEW_QUEUE };
 
     if (!item || call->server->is_closing) {
-        call->answer = list_ways_answer(queues->ways, TAKE(queues->items), call->revision);
+        if (!call->answer)
+            call->answer = list_ways_answer(queues->ways, TAKE(queues->items), call->revision);
         call_end(call);
         return;
     }
     question.name = json_string_value(json_object_get(item, "name"));
     view_ask(call->server->view, &question, call->server->loop, usage_came, call);
+}
+
+/* Where the order does not go by usage, only that of the page's queues is asked for. */
+static void queues_loaded(struct call *call)
+{
+    struct queues *queues = call->state;
+
+    if (!list_ways_sorts_by(queues->ways, "usage.")) {
+        call->answer = list_ways_answer(queues->ways, TAKE(queues->items), call->revision);
+        queues->items = json_incref(json_object_get(call->answer, "items"));
+    }
+    ask_next(call);
 }
 
 static const char *const queue_sorts[] = { "name",
@@ -119,8 +137,8 @@ static const char *const queue_sorts[] = { "name",
                                            "usage.fairShare.",
                                            "usage.deserved.",
                                            NULL };
-static const char *const queue_states[] = { "open", "draining", "closed", NULL };
-static const struct list_kind queue_list = { "name", queue_sorts, queue_states };
+static const struct list_kind queue_list = { "name", queue_sorts, queue_state_words,
+                                             QUEUE_STATE_COUNT };
 
 void on_queues_list(struct call *call)
 {
@@ -141,7 +159,7 @@ void on_queues_list(struct call *call)
     queues->free_ways = call->free_state;
     call->state = queues;
     call->free_state = queues_free;
-    call_read(call, queues_read, ask_next);
+    call_read(call, queues_read, queues_loaded);
 }
 
 static int queue_load(struct call *call, struct reader *reader, struct err *err)
@@ -233,30 +251,7 @@ void on_queues_create(struct call *call)
 
 /* ---- replace and change ---- */
 
-/* What the object would be that a merge patch is laid on: the queue as it is shown. */
-static json_t *patched(const struct row_queue *row, const json_t *patch)
-{
-    json_t *object = show_queue(row), *value;
-    const char *key;
-
-    json_object_del(object, "revision");
-    if (!json_string_value(json_object_get(object, "parent")))
-        json_object_del(object, "parent");
-    json_object_foreach((json_t *)patch, key, value)
-    {
-        json_t *was = json_object_get(object, key);
-
-        if (json_is_null(value))
-            json_object_del(object, key);
-        else if (json_is_object(value) && json_is_object(was))
-            json_object_update(was, value);
-        else
-            json_object_set(object, key, value);
-    }
-    return object;
-}
-
-/* Members of amounts that a patch sets to null are taken out of the sum. */
+/* What a patch sets to null is taken out of the sum, at any depth. */
 static void drop_nulls(json_t *object)
 {
     const char *key;
@@ -266,6 +261,19 @@ static void drop_nulls(json_t *object)
     json_object_foreach(object, key, value) if (json_is_object(value)) drop_nulls(value);
     json_object_foreach_safe(object, next, key, value) if (json_is_null(value))
         json_object_del(object, key);
+}
+
+/* What the object would be that a merge patch is laid on: the queue as it is shown. */
+static json_t *patched(const struct row_queue *row, const json_t *patch)
+{
+    json_t *object = show_queue(row);
+
+    json_object_del(object, "revision");
+    if (!json_string_value(json_object_get(object, "parent")))
+        json_object_del(object, "parent");
+    json_object_update_recursive(object, (json_t *)patch);
+    drop_nulls(object);
+    return object;
 }
 
 static void put_loaded(struct call *call)
@@ -282,8 +290,6 @@ static void put_loaded(struct call *call)
         bool is_patch = call->route->method == HTTP_PATCH && json_is_object(body);
 
         object = is_patch ? patched(state->row, body) : json_incref(body);
-        if (is_patch)
-            drop_nulls(object);
         op = queue_spec_read(call, object, state->name);
         /* A patch was laid on the row that was read: nothing may come between. */
         if (op)

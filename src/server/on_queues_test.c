@@ -52,6 +52,16 @@ static const struct {
       "{\"weight\":5,\"cap\":{\"cpu\":\"9\",\"memory\":\"1Gi\"}}", 200, "priority", "3" },
     { "patch within amounts", "PATCH /v1/queues/research", "If-Match: *\r\n",
       "{\"cap\":{\"cpu\":null,\"gpu\":\"1\"}}", 200, "cap", "{\"gpu\":\"1\",\"memory\":\"1Gi\"}" },
+    { "limits of a group", "PATCH /v1/queues/research", "If-Match: *\r\n",
+      "{\"nodeGroupLimits\":{\"g1\":{\"cpu\":\"2\",\"memory\":\"1Gi\"},\"g2\":{\"cpu\":\"1\"}}}",
+      200, "nodeGroupLimits",
+      "{\"g1\":{\"cpu\":\"2\",\"memory\":\"1Gi\"},\"g2\":{\"cpu\":\"1\"}}" },
+    { "patch within a group's", "PATCH /v1/queues/research", "If-Match: *\r\n",
+      "{\"nodeGroupLimits\":{\"g1\":{\"cpu\":\"4\"},\"g2\":null}}", 200, "nodeGroupLimits",
+      "{\"g1\":{\"cpu\":\"4\",\"memory\":\"1Gi\"}}" },
+    { "patch takes one of a group's away", "PATCH /v1/queues/research", "If-Match: *\r\n",
+      "{\"nodeGroupLimits\":{\"g1\":{\"memory\":null}}}", 200, "nodeGroupLimits",
+      "{\"g1\":{\"cpu\":\"4\"}}" },
     { "patch takes away", "PATCH /v1/queues/research", "If-Match: *\r\n", "{\"cap\":null}", 200,
       "cap", "(none)" },
     { "patch what is not there", "PATCH /v1/queues/nobody", "If-Match: *\r\n", "{}", 404, "code",
@@ -89,5 +99,38 @@ TEST(usage_is_the_engines)
     SERVING_EXPECT(&s, 200, "GET /v1/queues/default", "", NULL);
     CHECK_TEXT(serving_get(&s, "usage.requested.cpu"), "3");
     CHECK_TEXT(serving_get(&s, "usage.pending"), "1");
+    serving_stop(&s);
+}
+
+static void join(struct serving *s, const char *node)
+{
+    CLEANUP(freep)
+    char *body =
+        text_format("{\"node\":\"%s\",\"bootId\":\"b\",\"incarnation\":\"\",\"revisionSeen\":0,"
+                    "\"version\":\"1\",\"offers\":{\"cpu\":4000},\"labels\":{},\"taints\":[],"
+                    "\"info\":{},\"attempts\":[]}",
+                    node);
+
+    SERVING_EXPECT_AS(s, s->agent_token, 200, "POST /v1/worker/register", "", body);
+}
+
+TEST(guarantees_are_held_against_the_nodes_that_take_work)
+{
+    struct serving s;
+
+    serving_start(&s);
+    join(&s, "n1");
+    join(&s, "n2");
+    SERVING_EXPECT(&s, 201, "POST /v1/queues", "", "{\"name\":\"q\",\"guarantee\":{\"cpu\":6}}");
+    CHECK_TEXT(serving_get(&s, "warnings"), "(none)");
+    SERVING_EXPECT(&s, 200, "POST /v1/nodes/n2/actions", "", "{\"action\":\"cordon\"}");
+    SERVING_EXPECT(&s, 200, "PATCH /v1/queues/q", "If-Match: *\r\n", "{\"weight\":2}");
+    CHECK_TEXT(serving_get(&s, "warnings.0.guaranteed"), "6");
+    CHECK_TEXT(serving_get(&s, "warnings.0.cluster"), "4");
+    SERVING_EXPECT(&s, 201, "POST /v1/queues", "", "{\"name\":\"other\"}");
+    CHECK_TEXT(serving_get(&s, "warnings"), "(none)");
+    SERVING_EXPECT(&s, 200, "POST /v1/nodes/n2/actions", "", "{\"action\":\"uncordon\"}");
+    SERVING_EXPECT(&s, 200, "PATCH /v1/queues/q", "If-Match: *\r\n", "{\"weight\":3}");
+    CHECK_TEXT(serving_get(&s, "warnings"), "(none)");
     serving_stop(&s);
 }

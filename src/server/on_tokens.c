@@ -90,7 +90,7 @@ static int tokens_read(struct call *call, struct reader *reader, struct err *err
 
 static const char *const token_sorts[] = { "id",     "name",  "user", "namespace",
                                            "rights", "until", NULL };
-static const struct list_kind token_list = { "id", token_sorts, NULL };
+static const struct list_kind token_list = { "id", token_sorts, NULL, 0 };
 
 /* Tokens of all namespaces are the business of an admin of all namespaces. */
 static bool is_admin_of_all(struct call *call)

@@ -130,12 +130,13 @@ static void take_usual_actions(struct server *server)
 static int choose_engine(struct server *server, const struct berth_config *given, struct err *err)
 {
     struct berth_config *engine = &server->engine;
+    CLEANUP(freep) char *at = NULL;
     bool are_of_profile;
 
     *engine = given ? *given : (struct berth_config){ 0 };
     are_of_profile = !engine->has_actions || server->options.are_actions_of_profile;
-    if (actions_check(engine, are_of_profile, err) < 0)
-        return -EINVAL;
+    if (actions_check(engine, are_of_profile, &at, err) < 0)
+        return err_wrap(err, "%s", at);
     if (are_of_profile)
         take_usual_actions(server);
     return 0;

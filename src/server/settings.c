@@ -61,13 +61,9 @@ static void check_actions(const struct json_at *top, const struct server_options
 {
     struct err err = { 0 };
     CLEANUP(freep) char *pointer = NULL;
-    const char *why;
 
-    if (actions_check(options->engine, options->are_actions_of_profile, &err) == 0)
-        return;
-    why = strstr(err.text, ": ");
-    pointer = text_format("%.*s", (int)(why - err.text), err.text);
-    problem_add(top->problem, PROBLEM_INVALID_FIELD, pointer, "%s", why + 2);
+    if (actions_check(options->engine, options->are_actions_of_profile, &pointer, &err) < 0)
+        problem_add(top->problem, PROBLEM_INVALID_FIELD, pointer, "%s", err.text);
 }
 
 /* The engine's part is read by those who know it; what they find is named beneath /scheduler. */

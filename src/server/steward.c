@@ -81,7 +81,8 @@ static bool is_news(const struct batch *batch)
     return batch->is_base;
 }
 
-/* On the writer's thread: where jobs come and go, most batches say nothing of nodes, and would wake for nothing. */
+/* On the writer's thread: where jobs come and go, most batches say nothing of nodes, and would wake
+ * for nothing. */
 static void on_batch(struct batch *batch, void *arg)
 {
     struct steward *steward = arg;

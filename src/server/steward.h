@@ -5,8 +5,8 @@
  * for its ttl on our own boot-time clock), tells the cycle with which fence to decide, reads the
  * nodes' beats and says which node is unreachable, ready again or lost, and lets the ledger
  * drop what ended long ago. Silence of a node is counted only while this server itself was up and
- * could write: a server that stood still has heard nobody. All of it is steward_step, which tests call with a clock of theirs;
- * wall-clock jumps change nothing but retention.
+ * could write: a server that stood still has heard nobody. All of it is steward_step, which tests
+ * call with a clock of theirs; wall-clock jumps change nothing but retention.
  */
 #ifndef SERVER_STEWARD_H
 #define SERVER_STEWARD_H

@@ -1,4 +1,5 @@
-/* Watch: see watch.h. Revisions are dense, so an event's place in memory follows from its number. */
+/* Watch: see watch.h. Revisions are dense, so an event's place in memory follows from its
+ * number. */
 #include "server/watch.h"
 
 #include <string.h>

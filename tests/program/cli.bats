@@ -45,6 +45,19 @@ fails_with() {
     [ "$n" -ge 4 ]
 }
 
+@test "the help of what runs on says which signals do what" {
+    for verb in server agent dev; do
+        "$BERTH" "$verb" --help | grep -qw TERM
+        "$BERTH" "$verb" --help | grep -qw INT
+    done
+    # What an agent heeds, by its source.
+    for signal in $(sed -n 's/.*signals\[\] = {\(.*\)};/\1/p' "$ROOT/src/agent/agent.c" | tr -d ' ' | tr , ' '); do
+        "$BERTH" agent --help | grep -qw "${signal#SIG}"
+        n=$((n + 1))
+    done
+    [ "$n" -ge 3 ]
+}
+
 @test "help VERB prints the same as VERB --help" {
     while read -r verb; do
         # shellcheck disable=SC2086
@@ -123,6 +136,13 @@ fails_with() {
     [[ ${lines[0]} == "Some tasks of the gang fit"* ]]
     fails_with 3 explain code GANG_INCOMPLET
     [[ $output == *"did you mean GANG_INCOMPLETE?"* ]]
+    fails_with 3 explain code gang_incomplet
+    [[ $output == *"unknown code gang_incomplet; did you mean GANG_INCOMPLETE?"* ]]
+    fails_with 3 explain code incomplete
+    [[ $output == *"did you mean GANG_INCOMPLETE?"* ]]
+    fails_with 3 explain code XYZ
+    [[ $output == *"lists all"* ]]
+    [ "$("$BERTH" explain code gang_incomplete)" = "$("$BERTH" explain code GANG_INCOMPLETE)" ]
 }
 
 @test "every code of the list can be explained" {
@@ -244,6 +264,10 @@ END
     [[ $output == *"missing.yaml"* ]]
     fails_with 2 run --addr http://127.0.0.1:1 --image dir:/x --cpu lots -- true
     [[ $output == *"--cpu"* ]]
+    for name in 'A B' 9A ''; do
+        fails_with 2 submit --addr http://127.0.0.1:1 --image dir:/x --env "$name=1" -- true
+        [[ $output == *"--env"* ]] || [[ $output == *"/env/$name: \"$name\" is not a variable's name"* ]]
+    done
     fails_with 2 run --imgae dir:/x -- true
     [[ $output == *"did you mean --image?"* ]]
     fails_with 2 run --image dir:/x true

@@ -66,8 +66,10 @@ start_proxy() {
 @test "a job that comes before the first node waits for it" {
     id=$("$BERTH" submit -o id --runtime process -- /bin/true 2>"$BATS_TEST_TMPDIR/said")
     grep -q "$id waits for the first node" "$BATS_TEST_TMPDIR/said"
-    start_agent first
+    start_agent first "" --offer cpu=1500m --offer memory=1Gi --offer slot=4
     "$BERTH" wait "$id" --timeout 60s
+    # What it says it offers is what it was given, not what the machine has.
+    until_true 20 grep -q 'offers="*cpu 1500m, memory 1Gi, pods 110, slot 4' "$BATS_TEST_TMPDIR/first.log"
 }
 
 @test "two agents share the tasks of a job" {

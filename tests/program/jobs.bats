@@ -33,6 +33,12 @@ process_job() { # NAME REPLICAS COMMAND...: a job file for the process runtime
     for phase in queue image root start; do
         [[ $output == *"$phase"* ]]
     done
+    # As rows the attempts have one head, and each row says whose it is.
+    run "$BERTH" job timeline "$id" -o csv
+    [ "$status" -eq 0 ]
+    [ "${lines[0]}" = PHASE,START,TOOK,NOTE,ATTEMPT,NODE ]
+    [ "$(grep -c PHASE <<<"$output")" = 1 ]
+    [ "$(tail -n +2 <<<"$output" | cut -d, -f5 | sort -u | grep -c "^$id/")" = 3 ]
 }
 
 @test "YAML, JSON, #BERTH lines and flags make the same job" {
@@ -123,21 +129,27 @@ S
 }
 
 @test "a job is requeued, also when it is over" {
-    id=$("$BERTH" submit -o id --name again --label run=a --runtime process -- /bin/sh -c 'sleep 1000')
+    id=$("$BERTH" submit -o id --name again --label run=a --label old=x --runtime process -- /bin/sh -c 'sleep 1000')
     until_true 20 job_is "$id" running
     began=$("$BERTH" job show "$id" -o json | jq -r .startedAt)
     "$BERTH" job requeue "$id" --grace 1s
     until_true 20 sh -c "'$BERTH' job show $id --tasks -o json | jq -e '.items[0].number==2 and .items[0].state==\"running\"'"
     # RUNNING is that of this try, though the job began before.
     "$BERTH" job show "$id" -o json | jq -e --arg began "$began" '.startedAt == $began and .runningSince > $began'
-    "$BERTH" job set "$id" --label run=b --priority 7
+    "$BERTH" job set "$id" --label run=b --label old- --priority 7
     "$BERTH" cancel "$id"
     until_true 20 job_is "$id" cancelled
     run "$BERTH" job requeue "$id" -o json
     [ "$status" -eq 0 ]
     next=$(jq -r .id <<<"$output")
     [ "$next" != "$id" ]
-    "$BERTH" job show "$next" -o json | jq -e '.name == "again" and .labels.run == "b" and .priority == 7'
+    "$BERTH" job show "$next" -o json | jq -e '.name == "again" and .labels == {run: "b"} and .priority == 7'
+    # The last label is taken away too.
+    "$BERTH" job set "$next" --label run-
+    "$BERTH" cancel "$next"
+    until_true 20 job_is "$next" cancelled
+    next=$("$BERTH" job requeue "$next" -o id)
+    "$BERTH" job show "$next" -o json | jq -e '.name == "again" and (.labels // {}) == {}'
     "$BERTH" cancel "$next"
 }
 
@@ -152,6 +164,17 @@ S
     run "$BERTH" ps --sort colour
     [ "$status" -eq 2 ]
     [[ $output == *"want one of id name"* ]]
+    # A column that is no field; heads of columns, as they are shown or typed.
+    run "$BERTH" ps --sort INFO
+    [ "$status" -eq 2 ]
+    [[ $output == *"sort=info: want one of id name"*" age "* ]]
+    for head in ID name Queue TASKS -WAITING Running NAMESPACE USER -AGE age SUBMITTED ENDED exit; do
+        "$BERTH" ps -a --sort "$head" --quiet >/dev/null
+    done
+    for head in NODE STATE cpu -MEM TASKS AGE; do
+        [ "$("$BERTH" node list --sort "$head" --quiet)" = "$node" ]
+    done
+    "$BERTH" queue list --sort -PENDING --quiet >/dev/null
     [ "$("$BERTH" node list -l host/name --state ready,cordoned --sort -free.cpu --quiet)" = "$node" ]
     [ -z "$("$BERTH" node list -l gone --quiet)" ]
     # What changes is appended; what leaves the list is printed once more, as it ended.
@@ -296,6 +319,18 @@ S
     grep -q job.submitted "$BATS_TEST_TMPDIR/events"
     # A job is named as everywhere.
     [ "$(timeout 20 "$BERTH" event watch --from "$from" --job last --type job.submitted --limit 1 -o template='{subject}')" = "$id" ]
+    # One that is yet to come is waited for, and that is said.
+    from=$(($("$BERTH" ps -o json | jq .revision) + 3))
+    timeout 60 "$BERTH" event watch --from $from --limit 1 -o jsonl >"$BATS_TEST_TMPDIR/ahead" 2>"$BATS_TEST_TMPDIR/ahead.err" 3>&- &
+    watch=$!
+    until_true 20 grep -q "behind revision $from, which is yet to come: the newest is [0-9]" "$BATS_TEST_TMPDIR/ahead.err"
+    for name in one two three four; do
+        "$BERTH" queue create "ahead-$name"
+        "$BERTH" queue delete "ahead-$name"
+    done
+    wait "$watch"
+    [ "$(jq .revision "$BATS_TEST_TMPDIR/ahead")" = $((from + 1)) ]
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/ahead.err")" = 1 ]
     run timeout 20 "$BERTH" event watch --job none-such
     [ "$status" -eq 3 ]
 }
@@ -364,6 +399,8 @@ S
     run -0 "$BERTH" explain "$b" --node "$node" --no-header -o cols=CHECK,ASKED,FREE,RESULT,HELD_BY
     [[ ${lines[0]} =~ ^ready\ +ready\ +ready\ +ok ]]
     [[ $output =~ fpga\ +2\ +1\ +FAIL\ +INSUFFICIENT_COUNTER\ +1\ by\ $a/task.0#1 ]]
+    [ "$("$BERTH" explain "$b" -o csv)" = "NODE,CHECK,ASKED,FREE,RESULT,HELD_BY
+$node,fpga,2,1,FAIL  INSUFFICIENT_COUNTER,1 by $a/task.0#1" ]
     "$BERTH" cancel "$a"
     "$BERTH" wait "$b" --timeout 60s
 }

@@ -67,6 +67,9 @@ slots() { [ "$("$BERTH" queue show "$1" -o json | jq -r '.usage.allocated.slot /
     "$BERTH" queue show lab -o json | jq -e '.cap == {memory: "32Gi"}'
     run "$BERTH" queue set lab --cap cpu
     [ "$status" -eq 2 ]
+    "$BERTH" queue set lab --group-limit g1:cpu=2,memory=1Gi --group-limit g2:cpu=1
+    "$BERTH" queue set lab --group-limit g1:cpu=4
+    "$BERTH" queue show lab -o json | jq -e '.nodeGroupLimits == {g1: {cpu: "4", memory: "1Gi"}, g2: {cpu: "1"}}'
     # What is not named stays; a parent may change.
     "$BERTH" queue set night --weight 1 --parent root
     curl_api GET /v1/queues/night | head -n -1 | jq -e '.weight == 1 and .parent == "root" and .minRuntime == "1m30s"'
@@ -138,6 +141,22 @@ slots() { [ "$("$BERTH" queue show "$1" -o json | jq -r '.usage.allocated.slot /
     run "$BERTH" queue delete small
     [ "$status" -ne 0 ]
     [[ $output == *"queue small has 1 job that is not over"* ]]
+}
+
+@test "csv is rows with one head" {
+    run "$BERTH" queue show root default -o csv
+    [ "$status" -eq 0 ]
+    [ "${#lines[@]}" -eq 3 ]
+    [[ ${lines[0]} == QUEUE,STATE,* ]]
+    [[ ${lines[1]} == root,open,* ]]
+    [[ ${lines[2]} == default,open,* ]]
+    [ "$("$BERTH" queue show root default -o cols=QUEUE --no-header)" = root$'\n'default ]
+    run "$BERTH" queue why default -o csv
+    [ "$status" -eq 0 ]
+    [ "${#lines[@]}" -eq 2 ]
+    [[ ${lines[0]} == QUEUE,RESOURCE,DESERVED,*,HOLDERS ]]
+    [[ ${lines[1]} == default,cpu,* ]]
+    [[ $("$BERTH" queue why default --no-header -o cols=QUEUE,RESOURCE) =~ ^default\ +cpu$ ]]
 }
 
 @test "what is not there is not said to be deleted" {

@@ -17,6 +17,7 @@ teardown() {
 # start_small: a server and an agent of four cores.
 start_small() {
     start_dev --offer cpu=4
+    until_true 20 grep -q '^agent .*  4.0 cpu  ' "$DATA.log"
 }
 
 # sleeper NAME PRIORITY CPU [ARG...]: a job that runs until it is told; its id.
