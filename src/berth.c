@@ -14,10 +14,11 @@ static const struct verb *const verbs[] = {
     &verb_job_suspend,  &verb_job_resume,    &verb_node_list,    &verb_node_show,
     &verb_node_cordon,  &verb_node_uncordon, &verb_node_drain,   &verb_node_label,
     &verb_node_forget,  &verb_queue_list,    &verb_queue_show,   &verb_queue_why,
-    &verb_queue_create, &verb_queue_set,     &verb_queue_delete, &verb_token_list,
-    &verb_token_create, &verb_token_delete,  &verb_event_watch,  &verb_sim_check,
-    &verb_sim_show,     &verb_server,        &verb_agent,        &verb_dev,
-    &verb_completion,   &verb_version,       &verb_help,
+    &verb_queue_create, &verb_queue_set,     &verb_queue_delete, &verb_order_list,
+    &verb_order_show,   &verb_order_place,   &verb_order_fail,   &verb_order_cancel,
+    &verb_token_list,   &verb_token_create,  &verb_token_delete, &verb_event_watch,
+    &verb_sim_check,    &verb_sim_show,      &verb_server,       &verb_agent,
+    &verb_dev,          &verb_completion,    &verb_version,      &verb_help,
 };
 
 static const struct cli_programs programs = {

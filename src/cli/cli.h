@@ -35,6 +35,8 @@ extern const struct verb verb_node_list, verb_node_show, verb_node_cordon, verb_
     verb_node_drain, verb_node_label, verb_node_forget;
 extern const struct verb verb_queue_list, verb_queue_show, verb_queue_why, verb_queue_create,
     verb_queue_set, verb_queue_delete;
+extern const struct verb verb_order_list, verb_order_show, verb_order_place, verb_order_fail,
+    verb_order_cancel;
 extern const struct verb verb_token_list, verb_token_create, verb_token_delete;
 extern const struct verb verb_event_watch;
 extern const struct verb verb_sim_check, verb_sim_show;

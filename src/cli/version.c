@@ -17,9 +17,8 @@ void version_print(void)
 static int run_version(struct cli *cli, const struct args *args)
 {
     static const struct column columns[] = {
-        { "CLIENT", "client", NULL, 0 },
-        { "SERVER", "server", NULL, 0 },
-        { "BUILD", "build", NULL, 0 },
+        { "CLIENT", "client", NULL, 0 },   { "SERVER", "server", NULL, 0 },
+        { "PROFILE", "profile", NULL, 0 }, { "BUILD", "build", NULL, 0 },
         { "COMMIT", "commit", NULL, 0 },
     };
     static const struct listing listing = { columns, COUNT_OF(columns), "client", "client" };
@@ -41,6 +40,7 @@ static int run_version(struct cli *cli, const struct args *args)
         if (r != 0)
             return r;
         json_object_set(document, "server", json_object_get(server, "version"));
+        json_object_set(document, "profile", json_object_get(server, "profile"));
     }
     if (output.format == OUTPUT_TABLE && !args_has(args, "server")) {
         version_print();
@@ -52,7 +52,8 @@ static int run_version(struct cli *cli, const struct args *args)
 }
 
 static const struct cli_flag flags[] = {
-    { "server", 0, NULL, "ask the server for its version too", NULL, false },
+    { "server", 0, NULL, "ask the server for its version too, and which profile decides there",
+      NULL, false },
 };
 static const struct flag_set own_flags = { NULL, flags, COUNT_OF(flags) };
 static const struct grammar grammar = { .sets = { &own_flags, &output_flags, &client_flags } };

@@ -219,8 +219,20 @@ bool job_is_valid(struct session *s, const struct job *job, struct why *why)
     return true;
 }
 
+/* Whatever plugins there are: a job starts with its minimum or not at all. The reference leaves it to
+ * the plugin gang. */
+static bool has_minimum(const struct session *s, const struct job *job, uint32_t n_promised)
+{
+    uint32_t n = job_n_ready(job) + n_promised;
+
+    return s->setup->is_reference || n >= job->min_available ||
+           n + job_n_best_effort(job) >= job->min_available;
+}
+
 bool job_is_ready(struct session *s, const struct job *job)
 {
+    if (!has_minimum(s, job, 0))
+        return false;
     USES (use, s, HOOKED_JOB_READY)
         if (!use->plugin->job_ready(s, use, job))
             return false;
@@ -255,6 +267,8 @@ bool sub_job_is_ready(struct session *s, const struct sub_job *sub)
 
 bool job_is_pipelined(struct session *s, const struct job *job)
 {
+    if (!has_minimum(s, job, job->n[BERTH_TASK_PIPELINED]))
+        return false;
     TIERED_VOTE(s, HOOKED_JOB_PIPELINED, use, use->plugin->job_pipelined(s, use, job));
 }
 

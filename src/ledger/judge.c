@@ -138,7 +138,6 @@ static const char *asker(const struct op *op)
     case OP_EVICT:
     case OP_RELEASE:
     case OP_ORDER:
-    case OP_ORDER_STATE:
     case OP_FAIL:
     case OP_ADMIT:
     case OP_MEMO:
@@ -146,6 +145,8 @@ static const char *asker(const struct op *op)
     case OP_LEASE:
     case OP_RETAIN:
         return "steward";
+    case OP_ORDER_STATE:
+        return op->order_state.by ? op->order_state.by : "steward";
     case OP_TOKEN_PUT:
     case OP_TOKEN_DELETE:
     case OP_KIND_COUNT:

@@ -409,12 +409,21 @@ void held_put_part(struct trial *t, const struct mirror_job *job, uint64_t reser
     put_part(t, row);
 }
 
+/* Room may be held on a machine that is on its way, to which nothing can be bound. */
+static enum wait_code node_refuses_room(const struct trial *t, const struct mirror_node *node,
+                                        uint64_t facts)
+{
+    if (!node || node->row->state != NODE_COMING)
+        return node_refuses(t, node, facts);
+    return row_node_is_closed(node->row) ? WAIT_NODE_CORDONED : WAIT_NONE;
+}
+
 static enum wait_code hold_room(struct trial *t, const struct op_evict *op, struct mirror_job *job,
                                 const struct op_room *room)
 {
     const struct mirror_task *task = mirror_task(job, room->group, room->index);
     const struct mirror_node *node = mirror_node(t->mirror, room->node);
-    enum wait_code code = node_refuses(t, node, room->facts);
+    enum wait_code code = node_refuses_room(t, node, room->facts);
     struct comers comers = { 0 };
     CLEANUP(str_fini) struct str waits = { 0 };
 
@@ -436,16 +445,16 @@ static enum wait_code hold_room(struct trial *t, const struct op_evict *op, stru
 
 /* ---- one reservation follows another ---- */
 
-static bool is_asked_again(const struct op_evict *op, const struct row_part *row)
+static bool is_asked_again(const struct op_room *rooms, size_t n, const struct row_part *row)
 {
-    for (size_t i = 0; i < op->n_rooms; i++)
-        if (op->rooms[i].group == row->grp && op->rooms[i].index == row->idx)
+    for (size_t i = 0; i < n; i++)
+        if (rooms[i].group == row->grp && rooms[i].index == row->idx)
             return true;
     return false;
 }
 
-/* The owner's open reservation ends; what it holds besides is carried on. */
-static void replace(struct trial *t, const struct op_evict *op, struct mirror_job *job)
+void held_carry_on(struct trial *t, struct mirror_job *job, uint64_t reservation,
+                   const struct op_room *rooms, size_t n_rooms)
 {
     size_t n;
     CLEANUP(freep) struct mirror_part **parts = mirror_job_parts(job, &n);
@@ -455,11 +464,11 @@ static void replace(struct trial *t, const struct op_evict *op, struct mirror_jo
         rows[i] = row_copy(ROW_PART, parts[i]->row);
     held_end_job(t, job, RELEASE_MOVED);
     for (size_t i = 0; i < n; i++) {
-        if (is_asked_again(op, rows[i])) {
+        if (is_asked_again(rooms, n_rooms, rows[i])) {
             row_free(ROW_PART, rows[i]);
             continue;
         }
-        rows[i]->reservation = op->reservation;
+        rows[i]->reservation = reservation;
         put_part(t, rows[i]);
     }
     mem_free(rows);
@@ -497,21 +506,31 @@ void held_open(struct trial *t, const struct mirror_job *job, const struct held_
     put_reservation(t, row, "reservation.opened");
 }
 
+/* What is held without evictions is on machines on their way, in part at least. */
+static bool is_for_machine(const struct trial *t, const struct op_evict *op)
+{
+    for (size_t i = 0; i < op->n_rooms && !op->n_victims; i++)
+        if (mirror_node(t->mirror, op->rooms[i].node)->row->state == NODE_COMING)
+            return true;
+    return false;
+}
+
 static void open_reservation(struct trial *t, const struct op_evict *op,
                              const struct mirror_job *job)
 {
     CLEANUP(str_fini) struct str victims = { 0 };
 
     write_victims(t, op, &victims);
-    held_open(t, job,
-              &(struct held_open){ .job = op->job,
-                                   .version = op->version,
-                                   .id = op->reservation,
-                                   .purpose = PURPOSE_EVICTION,
-                                   .reason = op->reason,
-                                   .decision = op->decision,
-                                   .victims = str_text(&victims),
-                                   .ttl_ms = op->ttl_ms });
+    held_open(
+        t, job,
+        &(struct held_open){ .job = op->job,
+                             .version = op->version,
+                             .id = op->reservation,
+                             .purpose = is_for_machine(t, op) ? PURPOSE_MACHINE : PURPOSE_EVICTION,
+                             .reason = op->reason,
+                             .decision = op->decision,
+                             .victims = str_text(&victims),
+                             .ttl_ms = op->ttl_ms });
 }
 
 void held_came(struct trial *t, struct mirror_node *node)
@@ -538,7 +557,7 @@ static size_t hold_all(struct trial *t, struct op_evict *op, struct mirror_job *
 
     op->reservation = t->changes->revision + 1;
     if (job->reservation)
-        replace(t, op, job);
+        held_carry_on(t, job, op->reservation, op->rooms, op->n_rooms);
     for (size_t i = 0; i < op->n_rooms; i++) {
         op->rooms[i].refused = hold_room(t, op, job, &op->rooms[i]);
         n_refused += op->rooms[i].refused != WAIT_NONE;
@@ -570,13 +589,16 @@ static struct mirror_job *owner_of(struct trial *t, struct op_evict *op)
     const char *why;
     struct mirror_job *job = job_to_place(t, op->job, op->version, &code, &why);
     uint64_t open;
+    bool is_ordered;
 
     if (!job) {
         problem_set(t->problem, PROBLEM_CHANGED_SINCE, "j-%" PRIu64 ": %s", op->job, why);
         return NULL;
     }
     open = job->reservation ? job->reservation->id : 0;
-    if (!is_on(t, RULE_ONE_OPEN) || open == op->replaces)
+    /* Machines that were ordered in the same cycle have made it another one. */
+    is_ordered = !op->n_victims && open && job->reservation->purpose == PURPOSE_MACHINE;
+    if (!is_on(t, RULE_ONE_OPEN) || open == op->replaces || is_ordered)
         return job;
     problem_set(t->problem, PROBLEM_CHANGED_SINCE,
                 "j-%" PRIu64 ": what is held for it is not what was decided on", op->job);

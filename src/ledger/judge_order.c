@@ -77,11 +77,9 @@ static struct mirror_job *owner_of(struct trial *t, const struct op_order *op)
     const char *why;
     struct mirror_job *job = job_to_place(t, op->job, op->version, &code, &why);
 
-    if (job && !job->reservation)
-        return job;
-    problem_set(t->problem, PROBLEM_CHANGED_SINCE, "j-%" PRIu64 ": %s", op->job,
-                job ? "room is held for it already" : why);
-    return NULL;
+    if (!job)
+        problem_set(t->problem, PROBLEM_CHANGED_SINCE, "j-%" PRIu64 ": %s", op->job, why);
+    return job;
 }
 
 static void hold_all(struct trial *t, struct op_order *op, struct mirror_job *job)
@@ -89,6 +87,8 @@ static void hold_all(struct trial *t, struct op_order *op, struct mirror_job *jo
     size_t n_refused = 0;
 
     op->reservation = t->changes->revision + 1;
+    if (job->reservation) /* a gang may need several machines */
+        held_carry_on(t, job, op->reservation, op->rooms, op->n_rooms);
     for (size_t i = 0; i < op->n_rooms; i++) {
         op->rooms[i].refused = hold_on_machine(t, op, job, &op->rooms[i]);
         n_refused += op->rooms[i].refused != WAIT_NONE;
@@ -153,7 +153,7 @@ void judge_order_state(struct trial *t, struct op_order_state *op)
     const struct row_order *was = mirror_find(t->mirror, ROW_ORDER, op->key);
     struct row_order *row;
 
-    if (!trial_is_steward(t, op->fence))
+    if (op->fence && !trial_is_steward(t, op->fence))
         return;
     if (!was) {
         problem_set(t->problem, PROBLEM_NOT_FOUND, "there is no order %s", op->key);

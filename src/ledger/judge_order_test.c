@@ -158,3 +158,65 @@ TEST(an_order_is_made_once_and_by_the_steward)
     check(&s);
     world_close(&s.w);
 }
+
+/* What a machine of another key is asked for, with room for one task. */
+static struct op *order_another(struct scene *s, const char *key, uint32_t index)
+{
+    struct op *op = order(s, "{\"cpu\":2000}", 1);
+
+    mem_free(op->order.key);
+    op->order.key = text_copy(key);
+    op->order.rooms[0].index = index;
+    return op;
+}
+
+/* A gang may need several machines: the second order carries on what the first one holds. */
+TEST(a_gang_holds_room_on_two_machines)
+{
+    struct scene s = { 0 };
+
+    set_up(&s);
+    CHECK_EQ(world_run(&s.w, order_another(&s, "m-1", 0)), PROBLEM_NONE);
+    CHECK_EQ(world_run(&s.w, order_another(&s, "m-2", 1)), PROBLEM_NONE);
+    CHECK_TEXT(world_held_says(&s.w, s.job), "ended MOVED; open m-1 m-2");
+    check(&s);
+    CHECK_EQ(world_register(&s.w, "m-1", "{\"cpu\":2000}"), PROBLEM_NONE);
+    CHECK_EQ(world_register(&s.w, "m-2", "{\"cpu\":2000}"), PROBLEM_NONE);
+    CHECK_TEXT(world_held_says(&s.w, s.job), "ended MOVED; open m-1 m-2");
+    check(&s);
+    world_close(&s.w);
+}
+
+/* A task may ride on a machine that was ordered for another, as far as that has room. */
+TEST(room_is_held_on_a_machine_that_is_on_its_way)
+{
+    struct scene s = { 0 };
+    uint64_t rider, late;
+
+    set_up(&s);
+    CHECK_EQ(world_run(&s.w, order(&s, "{\"cpu\":5000}", 2)), PROBLEM_NONE);
+    rider = world_submit(&s.w, "{\"name\":\"r\",\"resources\":{\"cpu\":1}}");
+    late = world_submit(&s.w, "{\"name\":\"l\",\"resources\":{\"cpu\":1}}");
+    CHECK_EQ(world_run(&s.w, world_evict_op(&s.w, rider, 0, 1, "m-1")), PROBLEM_NONE);
+    CHECK_TEXT(world_held_says(&s.w, rider), "open m-1");
+    CHECK_EQ(world_run(&s.w, world_evict_op(&s.w, late, 0, 1, "m-1")), PROBLEM_CHANGED_SINCE);
+    check(&s);
+    CHECK_EQ(say(&s, ORDER_CANCELLED), PROBLEM_NONE);
+    CHECK_TEXT(world_held_says(&s.w, rider), "ended NOT_CAME");
+    check(&s);
+    world_close(&s.w);
+}
+
+TEST(a_person_may_say_what_became_of_an_order)
+{
+    struct scene s = { 0 };
+
+    order_two(&s);
+    s.w.fence++; /* no steward's */
+    CHECK_EQ(say(&s, ORDER_PLACED), PROBLEM_CONFLICT);
+    s.w.fence = 0;
+    CHECK_EQ(say(&s, ORDER_PLACED), PROBLEM_NONE);
+    CHECK_EQ(say(&s, ORDER_FAILED), PROBLEM_NONE);
+    check(&s);
+    world_close(&s.w);
+}

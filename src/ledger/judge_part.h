@@ -163,6 +163,12 @@ void held_open(struct trial *t, const struct mirror_job *job, const struct held_
 /** Holds what a task asks on a node, waiting for attempts (their keys as rows have them, "" none). */
 void held_put_part(struct trial *t, const struct mirror_job *job, uint64_t reservation,
                    const struct op_room *room, const char *waits);
+/**
+ * Ends a job's open reservation and puts what it holds, but for the tasks of rooms, under another one, which the
+ * caller opens.
+ */
+void held_carry_on(struct trial *t, struct mirror_job *job, uint64_t reservation,
+                   const struct op_room *rooms, size_t n_rooms);
 /** An order's machine came, if the node was one that was to come. */
 void order_came(struct trial *t, const char *key);
 /** Whether a text is an object of amounts, as nodes offer them. */

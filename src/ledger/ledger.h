@@ -230,7 +230,8 @@ struct op_order_state {
     char *key;
     enum order_state state;
     char *provider, *reason; /* NULL: as they are */
-    uint64_t fence;
+    uint64_t fence;          /* 0: a person or a provider's program asks */
+    char *by;                /* who then; NULL: the steward */
 };
 
 struct op_release {
@@ -448,6 +449,8 @@ MUST_CHECK int reader_node(struct reader *reader, const char *name, struct row_n
                            struct err *err);
 MUST_CHECK int reader_queue(struct reader *reader, const char *name, struct row_queue **out,
                             struct err *err);
+MUST_CHECK int reader_order(struct reader *reader, const char *key, struct row_order **out,
+                            struct err *err);
 MUST_CHECK int reader_token(struct reader *reader, const char *hash, struct row_token **out,
                             struct err *err);
 
@@ -491,6 +494,8 @@ MUST_CHECK int reader_queues(struct reader *reader, row_fn *fn, void *arg, struc
 /** What was memoed (struct row_memo). */
 MUST_CHECK int reader_memos(struct reader *reader, row_fn *fn, void *arg, struct err *err);
 MUST_CHECK int reader_tokens(struct reader *reader, row_fn *fn, void *arg, struct err *err);
+/** Machines that were ordered (struct row_order), those that are over too, by key. */
+MUST_CHECK int reader_orders(struct reader *reader, row_fn *fn, void *arg, struct err *err);
 /**
  * Events (struct row_event) after a revision, in order.
  *

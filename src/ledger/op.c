@@ -89,7 +89,8 @@ static void free_parts(struct op *op)
         free_order(&op->order);
         break;
     case OP_ORDER_STATE:
-        FREE_ALL(op->order_state.key, op->order_state.provider, op->order_state.reason);
+        FREE_ALL(op->order_state.key, op->order_state.provider, op->order_state.reason,
+                 op->order_state.by);
         break;
     case OP_FAIL:
         mem_free(op->fail.reason);

@@ -90,6 +90,11 @@ int reader_queue(struct reader *reader, const char *name, struct row_queue **out
     return get_named(reader, ROW_QUEUE, name, (void **)out, err);
 }
 
+int reader_order(struct reader *reader, const char *key, struct row_order **out, struct err *err)
+{
+    return get_named(reader, ROW_ORDER, key, (void **)out, err);
+}
+
 int reader_token(struct reader *reader, const char *hash, struct row_token **out, struct err *err)
 {
     return get_named(reader, ROW_TOKEN, hash, (void **)out, err);
@@ -290,6 +295,11 @@ int reader_queues(struct reader *reader, row_fn *fn, void *arg, struct err *err)
 int reader_tokens(struct reader *reader, row_fn *fn, void *arg, struct err *err)
 {
     return read_all(reader, ROW_TOKEN, fn, arg, err);
+}
+
+int reader_orders(struct reader *reader, row_fn *fn, void *arg, struct err *err)
+{
+    return read_all(reader, ROW_ORDER, fn, arg, err);
 }
 
 int reader_beats(struct reader *reader, row_fn *fn, void *arg, struct err *err)

@@ -1,5 +1,6 @@
 /*
- * `berth agent`: what the flags say, laid over what the configuration file says.
+ * `berth agent`: what the flags say, laid over what the configuration file says, which is the machine's where
+ * none is named.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -50,7 +51,9 @@ static int configure(const struct agent_flags *flags, struct agent_config *confi
                      struct client_settings *settings, struct err *err)
 {
     const char *given[SETTING_COUNT] = { 0 };
-    int r = flags->config ? agent_config_read(flags->config, config, err) : 0;
+    CLEANUP(freep) char *system = flags->config ? NULL : program_system_config("agent.yaml");
+    const char *path = flags->config ? flags->config : system;
+    int r = path ? agent_config_read(path, config, err) : 0;
 
     if (r == 0)
         r = agent_config_take_flags(config, flags, err);

@@ -39,6 +39,17 @@ char *program_default_data(const char *name)
     return text_format("%s/.local/share/berth/%s", home ? home : "", name);
 }
 
+char *program_system_config(const char *name)
+{
+    const char *etc = getenv("BERTH_ETC");
+    char *path = text_format("%s/%s", etc && *etc ? etc : "/etc/berth", name);
+
+    if (access(path, F_OK) == 0)
+        return path;
+    mem_free(path);
+    return NULL;
+}
+
 char *program_open_data(const char *path, struct err *err)
 {
     char *absolute;

@@ -1,5 +1,6 @@
 /*
- * `berth server`: what the flags say, laid over what the configuration file says.
+ * `berth server`: what the flags say, laid over what the configuration file says, which is the machine's where
+ * none is named.
  */
 #include "server/server.h"
 #include "base/mem_keep.h"
@@ -10,10 +11,13 @@
 int program_server(const struct server_flags *flags)
 {
     CLEANUP(freep) char *fallback = program_default_data("server");
+    CLEANUP(freep) char *system = flags->config ? NULL : program_system_config("server.yaml");
+    const char *config = flags->config ? flags->config : system;
     struct server_options options = {
         .listen = flags->listen,
         .worker_listen = flags->worker_listen,
-        .data = flags->data || flags->config ? flags->data : fallback,
+        .data = flags->data,
+        .data_else = fallback,
         .store = flags->store,
         .token_file = flags->token_file,
         .node_ttl_ms = flags->node_ttl_ms,
@@ -23,5 +27,5 @@ int program_server(const struct server_flags *flags)
     struct err err = { 0 };
 
     mem_keep();
-    return server_serve(&options, flags->config, &err) < 0 ? program_fail(&err) : 0;
+    return server_serve(&options, config, &err) < 0 ? program_fail(&err) : 0;
 }

@@ -27,7 +27,8 @@ enum {
     LIST_MS = 200,     /* all verdicts are listed no more often, as a list costs as many as wait, */
     LIST_BY_COST = 20, /* nor before so many times what the last such cycle took have passed */
     BACKOFF_MAX_MS = 1000, /* while all that it decides is refused */
-    WAIT_MAX_MS = 5000,    /* the wall clock may jump: look again */
+    ORDER_TTL_MS = 900000,
+    WAIT_MAX_MS = 5000, /* the wall clock may jump: look again */
 };
 
 const int64_t cycle_bucket_us[CYCLE_BUCKETS] = { 100,   250,   500,    1000,   2500,    5000,
@@ -68,7 +69,6 @@ struct cycle {
     bool is_brief;      /* the last one did not */
     int64_t wake_at_ms; /* wall */
     int64_t gang_timeout_ms;
-    bool is_left_out_said;
     struct mem_ahead ahead;
 
     /* shared; the lock is held for a few instructions */
@@ -176,6 +176,10 @@ static uint64_t fence_of(const struct op *op)
         return op->evict.fence;
     if (op->kind == OP_RELEASE)
         return op->release.fence;
+    if (op->kind == OP_ORDER)
+        return op->order.fence;
+    if (op->kind == OP_ORDER_STATE)
+        return op->order_state.fence;
     return op->kind == OP_ADMIT ? op->admit.fence : op->memo.fence;
 }
 
@@ -346,12 +350,8 @@ static void send_ops(struct cycle *cycle, const struct berth_decisions *decision
     cycle_ops_release_overdue(&in, &ops);
     cycle_ops_stop_short(&in, cycle->gang_timeout_ms, &ops);
     cycle_ops_fail_overdue(&in, cycle->verdicts, &ops);
+    cycle_ops_fail_orders(&in, cycle->options.order_ttl_ms, &ops);
     cycle_ops_make(&in, decisions, &ops);
-    if (ops.n_left_out && !cycle->is_left_out_said) {
-        cycle->is_left_out_said = true;
-        log_warn("the configuration asks for machines, which nobody brings yet", "groups",
-                 log_int(ops.n_left_out), NULL);
-    }
     cycle->n_open = cycle->n_sent = ops.n;
     cycle->n_refused = 0;
     if (!ops.n) {
@@ -369,7 +369,8 @@ static int64_t wake_at(struct cycle *cycle, const struct berth_decisions *decisi
 {
     const int64_t at[] = { decisions->wake_at_ms, feed_next_deadline(cycle->feed),
                            feed_next_short(cycle->feed, cycle->gang_timeout_ms),
-                           feed_next_release(cycle->feed) };
+                           feed_next_release(cycle->feed),
+                           feed_next_order_end(cycle->feed, cycle->options.order_ttl_ms) };
     int64_t first = BERTH_NEVER;
 
     for (size_t i = 0; i < COUNT_OF(at); i++)
@@ -484,12 +485,14 @@ int cycle_open(const struct cycle_options *options, struct cycle **out, struct e
         cycle->options.max_tasks = MAX_TASKS;
     if (!options->pace_ms)
         cycle->options.pace_ms = PACE_MS;
+    if (!options->order_ttl_ms)
+        cycle->options.order_ttl_ms = ORDER_TTL_MS;
     cycle->pace_ms = cycle->options.pace_ms;
     cycle->wake_at_ms = BERTH_NEVER;
     cycle->gang_timeout_ms = gang_timeout(options->from.config);
     mailbox_init(&cycle->box);
     pthread_mutex_init(&cycle->lock, NULL);
-    cycle->feed = feed_new();
+    cycle->feed = feed_new(&options->from);
     cycle->verdicts = verdicts_make(NULL, 0);
     r = feed_engine_make(&options->from, &cycle->engine, err);
     if (r < 0) {

@@ -23,9 +23,10 @@ struct cycle_options {
     const struct clock *clock; /* NULL: the machine's */
     struct feed_engine_from from;
     uint64_t seed;
-    uint64_t max_tasks; /* to place in one cycle; 0: 2,000 */
-    int64_t pace_ms;    /* the most that a cycle waits after the last one's begin: less where
+    uint64_t max_tasks;   /* to place in one cycle; 0: 2,000 */
+    int64_t pace_ms;      /* the most that a cycle waits after the last one's begin: less where
                            cycles are cheap; 0: 50 */
+    int64_t order_ttl_ms; /* how long a machine that was ordered may take to come; 0: 15 min */
     /* Called at "cycle-before-send", "cycle-after-send" (kill points); NULL: none. For tests. */
     void (*at_point)(const char *point);
 };

@@ -2,10 +2,15 @@
 #include "server/cycle_ops.h"
 
 #include <inttypes.h>
+#include <jansson.h>
 
 #include "base/str.h"
 
-enum { RELEASE_MOST = 100, OVERDUE_MOST = 500 /* in one cycle; the others in the next */ };
+enum {
+    RELEASE_MOST = 100,
+    ORDERS_MOST = 100,
+    OVERDUE_MOST = 500 /* in one cycle; the others in the next */
+};
 
 static struct op *add_op(const struct cycle_ops_in *in, enum op_kind kind, struct cycle_ops *out)
 {
@@ -160,6 +165,44 @@ static void add_evict(const struct cycle_ops_in *in, const struct berth_group *g
     }
 }
 
+/* Amounts as a node's offers have them. */
+static char *write_shape(const struct berth_amounts *shape)
+{
+    json_t *object = json_object();
+    char *text;
+
+    for (size_t i = 0; i < shape->n; i++)
+        json_object_set_new(object, shape->at[i].name, json_integer(shape->at[i].value));
+    text = json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS);
+    json_decref(object);
+    return text;
+}
+
+/* A machine, and the room on it for whom it is ordered. Parts on other nodes come with groups of
+ * their own. */
+static void add_order(const struct cycle_ops_in *in, const struct berth_group *group,
+                      struct cycle_ops *out)
+{
+    struct op_order *order = &add_op(in, OP_ORDER, out)->order;
+
+    order->key = text_copy(group->name);
+    order->pool = text_copy(group->pool ? group->pool : "");
+    order->shape = write_shape(&group->shape);
+    order->job = feed_job_number(group->job);
+    order->version = group->job_version;
+    order->decision =
+        text_format("%" PRIu64 "/%s", in->revision, group->action ? group->action : "");
+    order->ttl_ms = group->until_ms > in->now_ms ? group->until_ms - in->now_ms : 0;
+    order->fence = in->fence;
+    order->rooms = NEW0_N(struct op_room, group->n_parts + 1);
+    for (size_t i = 0; i < group->n_parts; i++)
+        order->rooms[order->n_rooms++] = (struct op_room){
+            .group = (uint32_t)feed_group_index(in->feed, order->job, group->parts[i].task.group),
+            .index = group->parts[i].task.index,
+            .node = text_copy(group->name),
+        };
+}
+
 static void release(const struct cycle_ops_in *in, const struct feed_reservation *open,
                     enum release why, struct cycle_ops *out)
 {
@@ -215,10 +258,12 @@ static void add_group(const struct cycle_ops_in *in, const struct berth_group *g
         add_release(in, group, out);
         return;
     case BERTH_GROUP_ORDER:
+        if (is_eviction_known(in, group))
+            add_order(in, group, out);
+        return;
     case BERTH_GROUP_KIND_COUNT:
         break;
     }
-    out->n_left_out++;
 }
 
 static enum wait_code waited_for(const struct verdicts *verdicts, uint64_t job)
@@ -255,6 +300,21 @@ void cycle_ops_release_overdue(const struct cycle_ops_in *in, struct cycle_ops *
 
     for (size_t i = 0; i < n; i++)
         release(in, &over[i], RELEASE_TIMED_OUT, out);
+}
+
+void cycle_ops_fail_orders(const struct cycle_ops_in *in, int64_t ttl_ms, struct cycle_ops *out)
+{
+    const char *over[ORDERS_MOST];
+    size_t n = feed_orders_over(in->feed, in->now_ms, ttl_ms, over, COUNT_OF(over));
+
+    for (size_t i = 0; i < n; i++) {
+        struct op_order_state *state = &add_op(in, OP_ORDER_STATE, out)->order_state;
+
+        state->key = text_copy(over[i]);
+        state->state = ORDER_FAILED;
+        state->reason = text_copy("nobody brought it in time");
+        state->fence = in->fence;
+    }
 }
 
 void cycle_ops_stop_short(const struct cycle_ops_in *in, int64_t timeout_ms, struct cycle_ops *out)

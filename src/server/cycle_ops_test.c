@@ -52,7 +52,7 @@ static void add_job(struct stage *stage, uint64_t id, const char *deadline)
 
 static void stage_open(struct stage *stage)
 {
-    *stage = (struct stage){ .feed = feed_new() };
+    *stage = (struct stage){ .feed = feed_new(NULL) };
     add_job(stage, 12, "0s");
     add_job(stage, 13, "0s");
 }
@@ -350,19 +350,101 @@ TEST(ops_of_memos_come_back_as_they_were)
     stage_close(&stage);
 }
 
-TEST(ops_of_admissions_and_what_cannot_be_kept_yet)
+TEST(ops_of_admissions)
 {
     struct berth_group groups[] = { { .kind = BERTH_GROUP_ADMIT, .job = "j-12", .job_version = 5 },
-                                    { .kind = BERTH_GROUP_UNADMIT, .job = "j-13" },
-                                    { .kind = BERTH_GROUP_ORDER, .name = "m1" } };
+                                    { .kind = BERTH_GROUP_UNADMIT, .job = "j-13" } };
     struct stage stage;
 
     stage_open(&stage);
-    make(&stage, groups, 3);
+    make(&stage, groups, 2);
     CHECK_EQ(stage.ops.n, 2);
     CHECK(stage.ops.at[0]->admit.is_admitted);
     CHECK(!stage.ops.at[1]->admit.is_admitted);
-    CHECK_EQ(stage.ops.n_left_out, 1);
+    stage_close(&stage);
+}
+
+TEST(ops_of_an_order_hold_room_on_its_machine)
+{
+    struct berth_amount shape[] = { { "cpu", 4000 }, { "memory", 1024 } };
+    struct berth_part parts[] = {
+        { .kind = BERTH_PART_RESERVE, .task = { "j-12", "worker", 2, 0 }, .node = "spot-7-1" }
+    };
+    struct berth_group group = { .kind = BERTH_GROUP_ORDER,
+                                 .action = "provision",
+                                 .job = "j-12",
+                                 .job_version = 5,
+                                 .name = "spot-7-1",
+                                 .pool = "spot",
+                                 .shape = { shape, 2 },
+                                 .until_ms = 181000,
+                                 .parts = parts,
+                                 .n_parts = 1 };
+    const struct op_order *order;
+    struct stage stage;
+
+    stage_open(&stage);
+    make(&stage, &group, 1);
+    CHECK_EQ(stage.ops.n, 1);
+    CHECK_EQ(stage.ops.at[0]->kind, OP_ORDER);
+    order = &stage.ops.at[0]->order;
+    CHECK_TEXT(order->key, "spot-7-1");
+    CHECK_TEXT(order->pool, "spot");
+    CHECK_TEXT(order->shape, "{\"cpu\":4000,\"memory\":1024}");
+    CHECK_TEXT(order->decision, "7/provision");
+    CHECK_EQ(order->job, 12);
+    CHECK_EQ(order->version, 5);
+    CHECK_EQ(order->ttl_ms, 180000);
+    CHECK_EQ(order->fence, 3);
+    CHECK_EQ(order->n_rooms, 1);
+    CHECK_EQ(order->rooms[0].group, 1);
+    CHECK_EQ(order->rooms[0].index, 2);
+    CHECK_TEXT(order->rooms[0].node, "spot-7-1");
+    stage_close(&stage);
+}
+
+/* A row of an order, as the feed is told of it. */
+static void tell_order(struct stage *stage, struct row_order *row, struct feed_deltas *deltas)
+{
+    struct batch_event event = { .kind = ROW_ORDER, .row.order = row };
+    struct batch batch = { .events = &event, .n_events = 1 };
+
+    feed_batch(stage->feed, &batch, &stage->arena, deltas);
+}
+
+TEST(ops_fail_what_nobody_brought_and_its_pool_backs_off)
+{
+    static const struct berth_pool spot = { .name = "spot", .provisions = true };
+    static const struct berth_delta objects[] = { { .kind = BERTH_POOL, .pool = &spot } };
+    struct feed_engine_from from = { .objects = objects, .n_objects = 1 };
+    char key[] = "spot-1", pool[] = "spot";
+    struct row_order row = { .key = key, .pool = pool, .made_at = 500 };
+    struct feed_deltas deltas = { 0 };
+    struct cycle_ops_in in;
+    struct stage stage;
+
+    stage_open(&stage);
+    feed_free(stage.feed);
+    stage.feed = feed_new(&from);
+    tell_order(&stage, &row, &deltas);
+    in = ops_in(&stage);
+    CHECK_EQ(feed_next_order_end(stage.feed, 501), 1001);
+    cycle_ops_fail_orders(&in, 501, &stage.ops);
+    CHECK_EQ(stage.ops.n, 0);
+    cycle_ops_fail_orders(&in, 500, &stage.ops);
+    CHECK_EQ(stage.ops.n, 1);
+    CHECK_TEXT(stage.ops.at[0]->order_state.key, "spot-1");
+    CHECK_EQ(stage.ops.at[0]->order_state.state, ORDER_FAILED);
+    CHECK_EQ(stage.ops.at[0]->order_state.fence, 3);
+    row.state = ORDER_FAILED;
+    row.ended_at = 1000;
+    deltas.n = 0;
+    tell_order(&stage, &row, &deltas);
+    CHECK_EQ(deltas.n, 2); /* the order's end, and the pool */
+    CHECK(deltas.at[0].kind == BERTH_ORDER && deltas.at[0].end);
+    CHECK_EQ(deltas.at[1].pool->backoff_until_ms, 61000);
+    CHECK_EQ(feed_next_order_end(stage.feed, 501), BERTH_NEVER);
+    VEC_FINI(&deltas);
     stage_close(&stage);
 }
 

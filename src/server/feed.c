@@ -46,10 +46,12 @@ static bool is_due_before(const struct heap_item *a, const struct heap_item *b, 
     return x->id < y->id;
 }
 
-struct feed *feed_new(void)
+struct feed *feed_new(const struct feed_engine_from *from)
 {
     struct feed *feed = NEW0(struct feed);
 
+    if (from)
+        feed_pools_init(&feed->pools, from->objects, from->n_objects);
     heap_init(&feed->dues, is_due_before, NULL);
     return feed;
 }
@@ -65,6 +67,7 @@ static void forget_all(struct feed *feed)
     feed->jobs = (struct map){ 0 };
     VEC_FINI(&feed->degraded);
     feed_rooms_forget(&feed->rooms);
+    feed_pools_forget(&feed->pools);
     MAP_EACH (entry, &feed->folders)
         mem_free(entry->value);
     map_fini(&feed->folders);
@@ -76,6 +79,7 @@ void feed_free(struct feed *feed)
     if (!feed)
         return;
     forget_all(feed);
+    feed_pools_fini(&feed->pools);
     heap_fini(&feed->dues);
     mem_free(feed);
 }
@@ -310,6 +314,8 @@ static void feed_node(struct feed *feed, const struct batch_event *event, struct
     node->offers = read_amounts(offers, arena, row->name);
     node->labels = read_labels(labels, arena);
     node->node_group = read_text(labels, "berth/node-group", arena);
+    node->gpu_model = read_text(labels, "berth/gpu-model", arena);
+    feed_pools_node(&feed->pools, read_text(labels, "berth/pool", arena), node);
     read_taints(taints, arena, node);
     node->image_folders = read_folders(feed, images, arena);
     /* The row says when its state last changed: of one that is ready nobody need ask. */
@@ -752,26 +758,38 @@ static void feed_event(struct feed *feed, const struct batch_event *event, struc
         feed_rooms_reservation(&feed->rooms, event->row.reservation);
     else if (event->kind == ROW_PART)
         feed_rooms_part(&feed->rooms, event->row.part);
+    else if (event->kind == ROW_ORDER)
+        feed_pools_order(&feed->pools, event->row.order, event->is_deleted, arena, deltas);
 }
 
-static bool is_of_task(const struct batch_event *event)
+/* A base is in no order: nodes are of the pools that they were ordered from, and tasks come when
+ * their jobs are there. */
+static int step_of(const struct batch_event *event)
 {
-    return event->kind == ROW_ATTEMPT || event->kind == ROW_TASK;
+    if (event->kind == ROW_ORDER)
+        return 0;
+    return event->kind == ROW_ATTEMPT || event->kind == ROW_TASK ? 2 : 1;
+}
+
+static void feed_base(struct feed *feed, const struct batch *batch, struct arena *arena,
+                      struct feed_deltas *deltas)
+{
+    forget_all(feed);
+    feed_pools_tell(&feed->pools, arena, deltas);
+    for (int step = 0; step <= 2; step++)
+        for (size_t i = 0; i < batch->n_events; i++)
+            if (step_of(&batch->events[i]) == step)
+                feed_event(feed, &batch->events[i], arena, deltas);
 }
 
 void feed_batch(struct feed *feed, const struct batch *batch, struct arena *arena,
                 struct feed_deltas *deltas)
 {
-    if (batch->is_base)
-        forget_all(feed);
     free_ended(feed);
-    for (size_t i = 0; i < batch->n_events; i++)
-        if (!batch->is_base || !is_of_task(&batch->events[i]))
-            feed_event(feed, &batch->events[i], arena, deltas);
-    /* A base is in no order: tasks come when their jobs are there. */
-    for (size_t i = 0; batch->is_base && i < batch->n_events; i++)
-        if (is_of_task(&batch->events[i]))
-            feed_event(feed, &batch->events[i], arena, deltas);
+    if (batch->is_base)
+        feed_base(feed, batch, arena, deltas);
+    for (size_t i = 0; !batch->is_base && i < batch->n_events; i++)
+        feed_event(feed, &batch->events[i], arena, deltas);
     if (feed->has_new_folders)
         tell_folders(feed, arena, deltas);
     feed_rooms_tell(&feed->rooms, feed, arena, deltas);

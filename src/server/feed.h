@@ -21,13 +21,16 @@ struct feed_engine_from {
     const struct berth_config *config;       /* NULL: profile berth */
     const struct berth_plugin_file *plugins; /* that it may name */
     size_t n_plugins;
+    const struct berth_delta *objects; /* pools and chains of the configuration */
+    size_t n_objects;
 };
 
 struct feed_deltas {
     VEC_OF(struct berth_delta);
 };
 
-struct feed *feed_new(void);
+/** @from  whose objects it tells of; NULL: none */
+struct feed *feed_new(const struct feed_engine_from *from);
 void feed_free(struct feed *feed);
 
 /**
@@ -56,6 +59,11 @@ const struct berth_job *feed_job(const struct feed *feed, uint64_t job);
 struct feed_due {
     uint64_t job, version;
 };
+/** When the first of the machines that did not come was ordered so long ago; BERTH_NEVER without one. */
+int64_t feed_next_order_end(const struct feed *feed, int64_t ttl_ms);
+/** Their keys, the eldest first, so many at most; borrowed until the next batch. Returns how many. */
+size_t feed_orders_over(const struct feed *feed, int64_t now_ms, int64_t ttl_ms, const char **out,
+                        size_t most);
 /** When the next of the jobs that have not started should have; BERTH_NEVER if none has to. */
 int64_t feed_next_deadline(const struct feed *feed);
 /** Those that should have started by now, at most so many; how many there are in out. */

@@ -6,6 +6,7 @@
 
 #include "base/heap.h"
 #include "base/map.h"
+#include "server/feed_pools.h"
 #include "server/feed_rooms.h"
 
 /* What the engine was told of one task. */
@@ -38,6 +39,7 @@ struct feed {
     struct fed *ended;         /* deltas may still point into them */
     VEC_OF(uint64_t) degraded; /* jobs: gangs that run short */
     struct feed_rooms rooms;
+    struct feed_pools pools;
 };
 
 #endif

@@ -144,3 +144,14 @@ uint64_t feed_job_number(const char *id)
         return 0;
     return (uint64_t)number;
 }
+
+int64_t feed_next_order_end(const struct feed *feed, int64_t ttl_ms)
+{
+    return feed_pools_next_end(&feed->pools, ttl_ms);
+}
+
+size_t feed_orders_over(const struct feed *feed, int64_t now_ms, int64_t ttl_ms, const char **out,
+                        size_t most)
+{
+    return feed_pools_over(&feed->pools, now_ms, ttl_ms, out, most);
+}

@@ -49,7 +49,7 @@ struct fixture {
 
 static void fixture_init(struct fixture *f)
 {
-    *f = (struct fixture){ .feed = feed_new(), .spec = spec_of(pair_text) };
+    *f = (struct fixture){ .feed = feed_new(NULL), .spec = spec_of(pair_text) };
     f->job = (struct row_job){
         .id = 12, .name = train, .spec = f->spec, .version = 3, .priority = 7, .submitted_at = 1000
     };

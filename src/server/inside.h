@@ -34,8 +34,6 @@ extern const int64_t server_duration_us[SERVER_DURATION_BUCKETS]; /* upper ends;
 
 struct server {
     struct server_options options; /* its texts are the next ones */
-    struct berth_config engine;    /* what the cycle's engine is made by, each time */
-    const char **actions;          /* its actions, where the profile's are taken */
     char *data, *store, *token_path, *agent_token_path;
     const struct clock *clock;
     char name[17]; /* this server's id, random */

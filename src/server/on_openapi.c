@@ -146,9 +146,9 @@ static json_t *paths(void)
 
 static json_t *components(void)
 {
-    static const char *const names[] = { "Job",      "JobPatch",  "JobAction",
-                                         "JobBatch", "NodePatch", "NodeAction",
-                                         "Queue",    "Token",     "Problem" };
+    static const char *const names[] = { "Job",       "JobPatch",   "JobAction",   "JobBatch",
+                                         "NodePatch", "NodeAction", "OrderAction", "Queue",
+                                         "Token",     "Problem" };
     json_t *object = json_object(), *schemas = json_object(), *schemes = json_object();
     json_t *bearer = json_object();
 

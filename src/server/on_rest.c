@@ -37,6 +37,7 @@ void on_version(struct call *call)
     call->answer = json_object();
     show_text(call->answer, "version", server_version);
     show_set(call->answer, "api", api);
+    show_text(call->answer, "profile", server_profile(call->server));
     show_text(call->answer, "incarnation", ledger_incarnation(call->server->ledger));
     call_end(call);
 }

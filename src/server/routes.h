@@ -51,6 +51,7 @@ call_fn on_attempt_logs, on_job_logs;
 call_fn on_nodes_list, on_node_get, on_node_patch, on_node_delete, on_node_action;
 call_fn on_queues_list, on_queues_create, on_queue_get, on_queue_put, on_queue_patch,
     on_queue_delete, on_queue_why;
+call_fn on_orders_list, on_order_get, on_order_action;
 call_fn on_events;
 call_fn on_tokens_list, on_tokens_create, on_token_delete, on_self, on_self_can;
 call_fn on_limits, on_version, on_openapi, on_health, on_ready, on_metrics;

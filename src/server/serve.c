@@ -17,6 +17,7 @@ static void lay_over(const struct server_options *flags, struct server_options *
     LAY(listen);
     LAY(worker_listen);
     LAY(data);
+    LAY(data_else);
     LAY(store);
     LAY(token_file);
     LAY(engine);
@@ -40,14 +41,14 @@ static void on_signal(int signal, unsigned events, void *arg)
     server_stop(arg);
 }
 
-static void run(struct server *server)
+static void run(struct server *server, const char *config)
 {
     struct loop *loop = server_loop(server);
     struct fdwatch *term = fdwatch_signal(loop, SIGTERM, on_signal, server);
     struct fdwatch *interrupt = fdwatch_signal(loop, SIGINT, on_signal, server);
 
     log_info("serving", "address", server_address(server), "agents", server_worker_address(server),
-             NULL);
+             "profile", server_profile(server), "config", config ? config : "none", NULL);
     server_run(server);
     fdwatch_free(term);
     fdwatch_free(interrupt);
@@ -75,7 +76,7 @@ int server_serve(const struct server_options *flags, const char *path, struct er
     signal(SIGPIPE, SIG_IGN);
     r = server_open(&options, &server, err);
     if (r == 0)
-        run(server);
+        run(server, options.config);
     server_close(server);
     server_config_free(config);
     return r;

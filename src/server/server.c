@@ -13,7 +13,6 @@
 #include "base/file.h"
 #include "base/states.h"
 #include "berth/engine.h"
-#include "server/actions.h"
 #include "server/call.h"
 #include "server/first_tokens.h"
 #include "server/inside.h"
@@ -70,6 +69,8 @@ static int open_data(struct server *server, struct err *err)
     int r;
 
     if (!server->options.data)
+        server->options.data = server->options.data_else;
+    if (!server->options.data)
         return err_set(err, -EINVAL, "no data folder was named");
     r = digest_random_hex(random, err);
     if (r == 0)
@@ -110,38 +111,6 @@ static int open_http(struct server *server, struct err *err)
     return r;
 }
 
-/* The actions that are carried out of those that a profile, or its file, has. */
-static void take_usual_actions(struct server *server)
-{
-    const struct berth_words *usual = actions_of(&server->engine);
-    size_t n = 0;
-
-    if (!usual)
-        return;
-    server->actions = NEW0_N(const char *, usual->n);
-    for (size_t i = 0; i < usual->n; i++)
-        if (action_is_carried(usual->at[i]))
-            server->actions[n++] = usual->at[i];
-    server->engine.has_actions = true;
-    server->engine.actions = (struct berth_words){ server->actions, n };
-}
-
-/* What the engine is configured by: what was given, or else what its profile says. */
-static int choose_engine(struct server *server, const struct berth_config *given, struct err *err)
-{
-    struct berth_config *engine = &server->engine;
-    CLEANUP(freep) char *at = NULL;
-    bool are_of_profile;
-
-    *engine = given ? *given : (struct berth_config){ 0 };
-    are_of_profile = !engine->has_actions || server->options.are_actions_of_profile;
-    if (actions_check(engine, are_of_profile, &at, err) < 0)
-        return err_wrap(err, "%s", at);
-    if (are_of_profile)
-        take_usual_actions(server);
-    return 0;
-}
-
 static void say_trouble(const char *why)
 {
     if (why)
@@ -165,17 +134,20 @@ static int open_parts(struct server *server, struct err *err)
                                    .beat_ms = options->node_beat_ms,
                                    .bookmark_ms = options->bookmark_ms,
                                    .at_point = options->at_point };
-    struct feed_engine_from from = { &server->engine, options->plugins, options->n_plugins };
+    struct feed_engine_from from = { .config = options->engine,
+                                     .plugins = options->plugins,
+                                     .n_plugins = options->n_plugins,
+                                     .objects = options->objects,
+                                     .n_objects = options->n_objects };
     struct cycle_options cycle = { .clock = server->clock,
                                    .from = from,
+                                   .order_ttl_ms = options->order_ttl_ms,
                                    .at_point = options->at_point };
     struct view_options view = { .clock = server->clock, .from = from };
     struct steward_options steward = { .clock = server->clock, .retain_ms = options->retain_ms };
     int r;
 
-    r = choose_engine(server, options->engine, err);
-    if (r == 0)
-        r = ledger_open(&ledger, &server->ledger, err);
+    r = ledger_open(&ledger, &server->ledger, err);
     if (r < 0)
         return r;
     ledger_listen(server->ledger, follow_batch, server);
@@ -348,7 +320,6 @@ void server_close(struct server *server)
         loop_close(server->node_loop);
     loop_close(server->loop);
     pthread_mutex_destroy(&server->readers.lock);
-    free(server->actions);
     free(server->data);
     free(server->store);
     free(server->token_path);
@@ -364,6 +335,15 @@ const char *server_address(const struct server *server)
 const char *server_worker_address(const struct server *server)
 {
     return http_server_address(server->worker_http ? server->worker_http : server->http);
+}
+
+const char *server_profile(const struct server *server)
+{
+    const struct berth_config *engine = server->options.engine;
+
+    if (server->options.profile)
+        return server->options.profile;
+    return engine && engine->profile ? engine->profile : "berth";
 }
 
 const char *server_token_path(const struct server *server)

@@ -17,6 +17,7 @@
 struct server;
 struct berth_config;
 struct berth_plugin_file;
+struct berth_delta;
 
 enum {
     SERVER_NODE_TTL_MS = 30000,    /* how long a node may be silent, if nobody says */
@@ -29,16 +30,21 @@ struct server_options {
     const char *listen;        /* "127.0.0.1:7070"; port 0: a free one */
     const char *worker_listen; /* where agents have a port of their own; NULL: the same */
     const char *data;          /* folder: tokens, the ledger's file; made if it is not there */
+    const char *data_else;     /* the folder where nobody names one */
     const char *store;         /* NULL: sqlite:DATA/ledger.db */
     const char *token_file;    /* of the first admin's token; NULL: DATA/token */
+    const char *config;        /* the file that all this came from, for show; NULL: none */
+    const char *profile;       /* as it was named, for show; NULL: engine's */
     const struct berth_config *engine;       /* NULL: profile berth; borrowed until server_close */
     const struct berth_plugin_file *plugins; /* that it may name; borrowed as well */
     size_t n_plugins;
-    bool are_actions_of_profile; /* engine's: those that a server cannot carry out are left out */
-    int64_t token_lifetime_ms;   /* of tokens made without one; 0: for ever */
-    int64_t node_ttl_ms, node_beat_ms;  /* told to agents; 0: 30 s, a third of ttl */
-    int64_t retain_ms;                  /* how long ended jobs are kept; 0: 7 d */
-    int64_t bookmark_ms;                /* of event streams; 0: 5 s */
+    const struct berth_delta *objects; /* the configuration's pools and chains; borrowed as well */
+    size_t n_objects;
+    int64_t order_ttl_ms;              /* how long a machine that was ordered may take; 0: 15 min */
+    int64_t token_lifetime_ms;         /* of tokens made without one; 0: for ever */
+    int64_t node_ttl_ms, node_beat_ms; /* told to agents; 0: 30 s, a third of ttl */
+    int64_t retain_ms;                 /* how long ended jobs are kept; 0: 7 d */
+    int64_t bookmark_ms;               /* of event streams; 0: 5 s */
     bool has_log_level, has_log_format; /* for log_setup, which is the caller's (server_serve) */
     enum log_level log_level;
     enum log_format log_format;
@@ -65,6 +71,8 @@ void server_close(struct server *server);
 const char *server_address(const struct server *server);
 /** Where agents find it; the same where they have no port of their own. */
 const char *server_worker_address(const struct server *server);
+/** The profile that decides, as the configuration names it. */
+const char *server_profile(const struct server *server);
 /** The files with the tokens made at the first start. */
 const char *server_token_path(const struct server *server);
 const char *server_agent_token_path(const struct server *server);

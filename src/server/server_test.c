@@ -25,53 +25,6 @@ TEST(a_server_starts_answers_and_leaves_nothing)
     CHECK_EQ(test_count_fds(), n_fds);
 }
 
-static const char *const given[] = { "allocate", "provision" };
-static const struct {
-    const char *name;
-    struct berth_config engine;
-    const char *says[2]; /* NULL: it is taken */
-    bool are_of_profile;
-} engines[] = {
-    { "the default", { 0 }, { NULL, NULL }, false },
-    { "the profile of the small", { .profile = "ledger" }, { NULL, NULL }, false },
-    { "machines, named",
-      { .has_actions = true, .actions = { given, 2 } },
-      { "/scheduler/actions/1", "provision" },
-      false },
-    { "machines among a profile's of a file",
-      { .has_actions = true, .actions = { given, 2 } },
-      { NULL, NULL },
-      true },
-    { "machines alone", { .profile = "beam" }, { "/scheduler/profile", "beam" }, false },
-    { "machines not",
-      { .profile = "beam", .has_actions = true, .actions = { given, 1 } },
-      { NULL, NULL },
-      false },
-};
-
-/* Machines cannot be ordered of nobody. */
-TEST(actions_that_cannot_be_carried_out_are_refused)
-{
-    ROW_EACH (c, engines) {
-        const struct server_options options = { .listen = "127.0.0.1:0",
-                                                .data = "/tmp/berth-refused",
-                                                .store = "memory:",
-                                                .engine = &c->engine,
-                                                .are_actions_of_profile = c->are_of_profile };
-        struct server *server = NULL;
-        struct err err = { 0 };
-        int r = server_open(&options, &server, &err);
-
-        CHECK_EQ(r, c->says[0] ? -EINVAL : 0);
-        if (c->says[0])
-            CHECK(strstr(err.text, c->says[0]) && strstr(err.text, c->says[1]));
-        if (r == 0)
-            server_close(server);
-        err = (struct err){ 0 };
-        CHECK_OK(file_remove_tree(AT_FDCWD, "/tmp/berth-refused", &err), &err);
-    }
-}
-
 TEST(a_ledger_on_disk_is_there_again)
 {
     struct err err = { 0 };

@@ -6,11 +6,11 @@
 #include "api/json.h"
 #include "api/yaml.h"
 #include "base/file.h"
+#include "base/name.h"
 #include "scenario/scenario.h"
-#include "server/actions.h"
 #include "server/server.h"
 
-enum { CONFIG_MAX_BYTES = 1 << 20 };
+enum { CONFIG_MAX_BYTES = 1 << 20, POOL_NAME_MAX = 32 };
 
 #define DAY_MS       (INT64_C(24) * 3600 * 1000)
 #define TEN_YEARS_MS (3650 * DAY_MS)
@@ -20,12 +20,16 @@ struct server_config {
     json_t *document; /* the options' texts live in it */
     struct scenario_config *engine;
     struct scenario_files *files; /* that its part for the engine names */
+    struct scenario *pools;       /* what `pools` and `failover` say, or NULL */
+    struct berth_delta *objects;  /* of it */
+    char *path;
 };
 
 static const struct json_key top_keys[] = {
-    { "listen", false },    { "workerListen", false }, { "data", false },  { "store", false },
-    { "tokenFile", false }, { "tokens", false },       { "nodes", false }, { "retain", false },
-    { "log", false },       { "scheduler", false },
+    { "listen", false },       { "workerListen", false }, { "data", false },  { "store", false },
+    { "tokenFile", false },    { "tokens", false },       { "nodes", false }, { "retain", false },
+    { "log", false },          { "scheduler", false },    { "pools", false }, { "failover", false },
+    { "orderTimeout", false },
 };
 static const struct json_key tokens_keys[] = { { "lifetime", false } };
 static const struct json_key nodes_keys[] = { { "ttl", false }, { "beat", false } };
@@ -56,14 +60,60 @@ static void read_log(const struct json_at *top, struct server_options *out)
     out->log_format = out->has_log_format ? (enum log_format)word : LOG_TEXT;
 }
 
-/* Names the actions that the server does not carry out where the file has them. */
-static void check_actions(const struct json_at *top, const struct server_options *options)
+/* An order's key is its pool's name and a number, and a node's name. */
+static void check_names(const struct json_at *top, const struct server_options *options)
 {
-    struct err err = { 0 };
-    CLEANUP(freep) char *pointer = NULL;
+    for (size_t i = 0, place = 0; i < options->n_objects; i++) {
+        CLEANUP(freep) char *pointer = NULL;
+        const char *name;
 
-    if (actions_check(options->engine, options->are_actions_of_profile, &pointer, &err) < 0)
-        problem_add(top->problem, PROBLEM_INVALID_FIELD, pointer, "%s", err.text);
+        if (options->objects[i].kind != BERTH_POOL)
+            continue;
+        name = options->objects[i].pool->name;
+        pointer = text_format("/pools/%zu/name", place++);
+        if (!name_is_valid_node(name) || strlen(name) > POOL_NAME_MAX)
+            problem_add(top->problem, PROBLEM_INVALID_FIELD, pointer,
+                        "1 to %d letters, digits, \".\" and \"-\": its machines are named after it",
+                        POOL_NAME_MAX);
+    }
+}
+
+/* Pools and chains are read as a scenario's are; what is found is at the same place here. */
+static void read_pools(const struct json_at *top, struct server_config *config)
+{
+    CLEANUP(json_decrefp) json_t *document = json_object();
+    CLEANUP(freep) char *text = NULL;
+    static const char *const keys[] = { "pools", "failover" };
+    const struct problem *found;
+    const struct berth_delta *deltas;
+    size_t n;
+
+    for (size_t i = 0; i < COUNT_OF(keys); i++)
+        if (json_object_get(top->value, keys[i]))
+            json_object_set(document, keys[i], json_object_get(top->value, keys[i]));
+    if (!json_object_size(document))
+        return;
+    text = json_dumps(document, JSON_ENCODE_ANY);
+    config->pools = scenario_read(text, strlen(text));
+    found = scenario_problem(config->pools);
+    for (size_t i = 0; i < found->n_fields && i < PROBLEM_FIELDS_MAX; i++)
+        problem_add(top->problem, found->fields[i].code, found->fields[i].pointer, "%s",
+                    found->fields[i].text);
+    deltas = scenario_deltas(config->pools, &n);
+    config->objects = NEW0_N(struct berth_delta, n + 1);
+    for (size_t i = 0; i < n; i++)
+        if (deltas[i].kind == BERTH_POOL || deltas[i].kind == BERTH_CHAIN)
+            config->objects[config->options.n_objects++] = deltas[i];
+    config->options.objects = config->objects;
+    check_names(top, &config->options);
+}
+
+/* The profile as the file names it: one that is a file has become what that says. */
+static void name_profile(const json_t *scheduler, struct server_options *options)
+{
+    const char *profile = json_string_value(json_object_get(scheduler, "profile"));
+
+    options->profile = profile ? profile : "berth";
 }
 
 /* The engine's part is read by those who know it; what they find is named beneath /scheduler. */
@@ -78,10 +128,9 @@ static void read_scheduler(const struct json_at *top, struct server_config *conf
     if (scenario_config_read_with(text, strlen(text), config->files, &config->engine, &found) ==
         0) {
         config->options.engine = scenario_config_get(config->engine);
-        config->options.are_actions_of_profile = !json_object_get(value, "actions");
         config->options.plugins =
             scenario_config_plugins(config->engine, &config->options.n_plugins);
-        check_actions(top, &config->options);
+        name_profile(value, &config->options);
         return;
     }
     for (size_t i = 0; i < found.n_fields && i < PROBLEM_FIELDS_MAX; i++) {
@@ -124,6 +173,7 @@ static void read_document(const struct json_at *top, struct server_options *out)
     json_get_text(top, "store", &out->store);
     json_get_text(top, "tokenFile", &out->token_file);
     json_get_duration(top, "retain", TEN_YEARS_MS, &out->retain_ms);
+    json_get_duration(top, "orderTimeout", TEN_YEARS_MS, &out->order_ttl_ms);
     if (begin_part(top, "tokens", tokens_keys, COUNT_OF(tokens_keys), &at))
         json_get_duration(&at, "lifetime", TEN_YEARS_MS, &out->token_lifetime_ms);
     read_nodes(top, out);
@@ -142,6 +192,7 @@ static int read_text(const char *text, size_t n, struct server_config *config,
     top = json_at_top(config->document, problem);
     read_document(&top, &config->options);
     read_scheduler(&top, config);
+    read_pools(&top, config);
     yaml_locate(text, n, problem);
     return problem->code ? -EINVAL : 0;
 }
@@ -157,6 +208,8 @@ int server_config_read(const char *path, struct server_config **out, struct err 
         return r;
     config = NEW0(struct server_config);
     config->files = scenario_files_new(path);
+    config->path = text_copy(path);
+    config->options.config = config->path;
     if (read_text(str_text(&text), text.len, config, &problem) < 0) {
         problem_write(&problem, path, &why);
         server_config_free(config);
@@ -173,7 +226,10 @@ void server_config_free(struct server_config *config)
     json_decref(config->document);
     scenario_config_free(config->engine);
     scenario_files_free(config->files);
-    free(config);
+    scenario_free(config->pools);
+    mem_free(config->objects);
+    mem_free(config->path);
+    mem_free(config);
 }
 
 const struct server_options *server_config_options(const struct server_config *config)

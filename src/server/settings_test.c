@@ -47,6 +47,7 @@ TEST(a_whole_file)
     CHECK(options->has_log_level && options->log_level == LOG_DEBUG);
     CHECK(options->has_log_format && options->log_format == LOG_JSON);
     CHECK(options->engine != NULL);
+    CHECK_TEXT(options->profile, "berth");
     server_config_free(config);
 }
 
@@ -72,19 +73,6 @@ TEST(a_ttl_brings_its_beat)
     server_config_free(config);
 }
 
-TEST(actions_of_a_profile_are_told_from_named_ones)
-{
-    struct server_config *config;
-    struct err err = { 0 };
-
-    CHECK_OK(read_text("scheduler: {profile: berth}\n", &config, &err), &err);
-    CHECK(server_config_options(config)->are_actions_of_profile);
-    server_config_free(config);
-    CHECK_OK(read_text("scheduler: {actions: [allocate]}\n", &config, &err), &err);
-    CHECK(!server_config_options(config)->are_actions_of_profile);
-    server_config_free(config);
-}
-
 static const struct {
     const char *name, *text, *why; /* what the reason names */
 } rows[] = {
@@ -99,10 +87,9 @@ static const struct {
     { "a profile that is none", "scheduler: {profile: magic}\n", "/scheduler/profile" },
     { "a plugin that is none", "scheduler:\n  tiers:\n  - plugins:\n    - name: magic\n",
       ":4:7: /scheduler/tiers/0" },
-    { "machines among the actions", "scheduler:\n  actions:\n  - allocate\n  - provision\n",
-      ":4:5: /scheduler/actions/1: the server cannot carry out 'provision'" },
-    { "a profile that orders machines alone", "scheduler:\n  profile: beam\n",
-      ":2:3: /scheduler/profile: all that 'beam' does" },
+    { "a pool without a name", "pools:\n- priority: 1\n", "/pools/0" },
+    { "a pool that cannot name a node", "pools:\n- name: a b\n", ":2:3: /pools/0/name" },
+    { "an unknown member of a pool", "pools:\n- {name: a, machines: 2}\n", "/pools/0/machines" },
     { "no object", "- a\n", "must be an object" },
     { "no YAML", "a: [\n", ":" },
     { "a key twice", "data: a\ndata: b\n", ":2:" },

@@ -15,7 +15,7 @@ if [ -z "${BERTH_TEST_ENVIRONMENT:-}" ]; then
 fi
 # A server of the person who runs it is neither found nor hidden.
 export BERTH_RUN_DIR=${BATS_FILE_TMPDIR:-/tmp}/run
-export XDG_CONFIG_HOME=/nonexistent ASAN_OPTIONS=abort_on_error=0:exitcode=99
+export BERTH_ETC=/nonexistent XDG_CONFIG_HOME=/nonexistent ASAN_OPTIONS=abort_on_error=0:exitcode=99
 
 # until_true SECONDS COMMAND...: tries until it succeeds; fails, showing the last output, at the deadline.
 until_true() {

@@ -1,0 +1,166 @@
+#!/usr/bin/env bats
+# The server's configuration: which profile decides, from where, and machines that are ordered.
+
+load helper
+
+setup() {
+    DATA=$BATS_TEST_TMPDIR/server
+    ETC=$BATS_TEST_TMPDIR/etc
+    mkdir -p "$DATA" "$ETC"
+}
+
+teardown() {
+    for pid in ${PIDS:-}; do
+        kill -TERM "$pid" 2>/dev/null || true
+        wait "$pid" 2>/dev/null || true
+    done
+}
+
+# start_server [ARG...]: a server whose machine has the configuration files of $ETC.
+start_server() {
+    BERTH_ETC=$ETC "$BERTH" server --data "$DATA" --listen 127.0.0.1:0 "$@" >>"$DATA.log" 2>&1 3>&- &
+    PIDS=$!
+    until_true 20 test -s "$DATA/address" || { cat "$DATA.log" >&2; return 1; }
+    BERTH_ADDR=$(cat "$DATA/address")
+    export BERTH_ADDR BERTH_TOKEN_FILE=$DATA/token
+    until_true 20 "$BERTH" node list --no-header
+}
+
+# start_agent NAME [ARG...]
+start_agent() {
+    local name=$1
+    shift
+    "$BERTH" agent --server "$BERTH_ADDR" --token-file "$DATA/agent-token" --data "$BATS_TEST_TMPDIR/$name" \
+        --name "$name" --runtime process "$@" >>"$BATS_TEST_TMPDIR/$name.log" 2>&1 3>&- &
+    PIDS="$! $PIDS"
+}
+
+profile() { "$BERTH" version --server -o json | jq -r .profile; }
+state() { "$BERTH" job show "$1" -o json | jq -r .state; }
+orders() { "$BERTH" order list -o json | jq -c '[.items[] | select(.state == "'"$1"'")] | length'; }
+is() { [ "$("${@:2}")" = "$1" ]; }
+
+# runs_under PROFILE: a server that /etc/berth gives the profile starts a gang and a single job, ends both, and
+# says which it is.
+runs_under() {
+    local gang one
+    needs_root
+    echo "scheduler: {profile: $1}" >"$ETC/server.yaml"
+    start_server
+    [ "$(profile)" = "$1" ]
+    grep -q "profile=$1 config=$ETC/server.yaml" "$DATA.log"
+    start_agent n1 --offer cpu=4
+    gang=$("$BERTH" submit -o id --tasks 3 --gang --cpu 1 --runtime process -- true)
+    one=$("$BERTH" submit -o id --cpu 4 --runtime process -- true)
+    "$BERTH" wait "$gang" "$one" --timeout 60s
+}
+
+@test "profile berth decides" { runs_under berth; }
+@test "profile volcano decides" { runs_under volcano; }
+@test "profile bench decides" { runs_under bench; }
+@test "profile ledger decides" { runs_under ledger; }
+@test "profile beam decides" { runs_under beam; }
+
+@test "a profile of one's own, named in /etc/berth, decides" {
+    needs_root
+    echo 'scheduler: {profile: ./mine.yaml}' >"$ETC/server.yaml"
+    # What only this profile does: the fuller of two nodes.
+    cat >"$ETC/mine.yaml" <<END
+profile: berth
+tiers:
+- plugins: [{name: priority}, {name: gang}]
+- plugins: [{name: predicates}, {name: binpack}]
+END
+    start_server
+    is ./mine.yaml profile
+    start_agent n1 --offer cpu=8
+    start_agent n2 --offer cpu=2
+    until_true 20 is 2 sh -c "'$BERTH' node list -o id | wc -l"
+    job=$("$BERTH" submit -o id --cpu 1 --runtime process -- true)
+    "$BERTH" wait "$job" --timeout 60s
+    [ "$("$BERTH" job show "$job" -o json | jq -r .id)" = "$job" ]
+    curl_api GET "/v1/jobs/$job/attempts" | head -n -1 | jq -e '.items[0].node == "n2"'
+}
+
+@test "a file named goes before the machine's, and what will not do is named with its line" {
+    echo 'scheduler: {profile: beam}' >"$ETC/server.yaml"
+    echo 'scheduler: {profile: ledger}' >"$BATS_TEST_TMPDIR/other.yaml"
+    start_server --config "$BATS_TEST_TMPDIR/other.yaml"
+    is ledger profile
+    printf 'scheduler:\n  profile: breth\n' >"$ETC/server.yaml"
+    BERTH_ETC=$ETC run "$BERTH" server --data "$BATS_TEST_TMPDIR/none" --listen 127.0.0.1:0
+    [ "$status" -eq 2 ]
+    [[ $output == *"$ETC/server.yaml:2:3: /scheduler/profile"*"did you mean berth"* ]]
+}
+
+@test "the machine's file says what its agent offers" {
+    needs_root
+    printf 'offers: {licence: 3}\nlabels: {rack: r7}\n' >"$ETC/agent.yaml"
+    start_server
+    export BERTH_ETC=$ETC
+    start_agent n1
+    until_true 20 "$BERTH" node show n1
+    "$BERTH" node show n1 -o json | jq -e '.offers.licence == "3" and .labels.rack == "r7"'
+}
+
+pools='
+pools:
+- {name: spot, provisions: true, machine: {cpu: "2", memory: 1Gi}, maxMachines: 3, backoffSeconds: 3600}
+'
+
+@test "profile beam orders a machine, tasks ride on it, and who brings it gives it its name" {
+    needs_root
+    echo "scheduler: {profile: beam}$pools" >"$ETC/server.yaml"
+    start_server
+    first=$("$BERTH" submit -o id --cpu 1 --memory 100Mi --runtime process -- true)
+    until_true 20 is 1 orders wanted
+    second=$("$BERTH" submit -o id --cpu 1 --memory 100Mi --runtime process -- true)
+    until_true 20 sh -c "'$BERTH' job show '$second' -o json | jq -e '.reasons[0].code == \"WAITING_FOR_MACHINE\"'"
+    is 1 orders wanted
+    order=$("$BERTH" order list -o id)
+    "$BERTH" order show "$order" -o json | jq -e --arg job "$first" '.pool == "spot" and .shape.cpu == "2" and .job == $job'
+    "$BERTH" node show "$order" -o json | jq -e '.state == "coming"'
+    "$BERTH" order place "$order" --provider i-0abc
+    start_agent "$order" --offer cpu=2
+    "$BERTH" wait "$first" "$second" --timeout 60s
+    "$BERTH" order show "$order" -o json | jq -e '.state == "came" and .provider == "i-0abc"'
+    "$BERTH" job show "$first" -o json | jq -e '.reservations[0].purpose == "machine" and .reservations[0].state == "used"'
+}
+
+@test "a gang is given several machines and starts when all of them are there" {
+    needs_root
+    echo "scheduler: {profile: beam}$pools" >"$ETC/server.yaml"
+    start_server
+    gang=$("$BERTH" submit -o id --tasks 3 --gang --cpu 2 --memory 100Mi --runtime process -- true)
+    until_true 20 is 3 orders wanted
+    for order in $("$BERTH" order list -o id); do
+        is pending state "$gang"
+        start_agent "$order" --offer cpu=2
+        until_true 20 sh -c "'$BERTH' order show '$order' -o json | jq -e '.state == \"came\"'"
+    done
+    "$BERTH" wait "$gang" --timeout 60s
+    is 3 orders came
+}
+
+@test "an order that fails lets its room go, and its pool orders nothing for a while" {
+    echo "scheduler: {profile: beam}$pools" >"$ETC/server.yaml"
+    start_server
+    job=$("$BERTH" submit -o id --cpu 1 --memory 100Mi --runtime process -- true)
+    until_true 20 is 1 orders wanted
+    "$BERTH" order fail "$("$BERTH" order list -o id)" --reason 'no capacity'
+    until_true 20 sh -c "'$BERTH' job show '$job' -o json | jq -e '.reservations[0].why == \"NOT_CAME\"'"
+    until_true 20 sh -c "'$BERTH' job show '$job' -o json | jq -e '.reasons[0].code == \"RETRY_BACKOFF\"'"
+    is 0 orders wanted
+    run "$BERTH" order place "$("$BERTH" order list -o id)"
+    [ "$status" -eq 5 ]
+    [[ $output == *"is failed and cannot become placed"* ]]
+}
+
+@test "what nobody brings in time has failed" {
+    echo "scheduler: {profile: berth}${pools}orderTimeout: 1s" >"$ETC/server.yaml"
+    start_server
+    "$BERTH" submit -o id --cpu 1 --memory 100Mi --runtime process -- true
+    until_true 20 is 1 orders failed
+    "$BERTH" order list -o json | jq -e '.items[0].reason == "nobody brought it in time"'
+    is 0 orders wanted
+}
