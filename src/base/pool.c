@@ -100,14 +100,14 @@ void pool_close(struct pool *pool)
     free(pool);
 }
 
-void pool_run(struct pool *pool, loop_fn *fn, struct loop *loop, loop_fn *done, void *arg)
+void pool_run(struct pool *pool, loop_fn *work, struct loop *loop, loop_fn *done, void *arg)
 {
-    struct work *work = NEW0(struct work);
+    struct work *item = NEW0(struct work);
 
-    *work = (struct work){ .work = fn, .done = done, .loop = loop, .arg = arg };
+    *item = (struct work){ .work = work, .done = done, .loop = loop, .arg = arg };
     pthread_mutex_lock(&pool->lock);
-    *pool->end = work;
-    pool->end = &work->next;
+    *pool->end = item;
+    pool->end = &item->next;
     pthread_cond_signal(&pool->arrived);
     pthread_mutex_unlock(&pool->lock);
 }
