@@ -10,7 +10,6 @@ enum {
     MESSAGE_MAX_BYTES = 1 << 20,
     OFFERS_MAX = 1000,
     IMAGES_MAX = 2000,
-    DISABLED_MAX_BYTES = 512,
     TEXT_MAX_BYTES = 64 << 10, /* of a report's message, timings, peaks */
 };
 
@@ -19,16 +18,44 @@ static int fault(const struct message *message)
     return message->problem.code == PROBLEM_NONE ? 0 : -EINVAL;
 }
 
-int message_parse(struct message *message, const char *body, size_t n, const struct json_key *keys,
-                  size_t n_keys, bool has_generation)
+static const struct json_key register_keys[] = {
+    { "node", false },         { "bootId", false },  { "incarnation", false },
+    { "revisionSeen", false }, { "version", false }, { "offers", false },
+    { "labels", false },       { "taints", false },  { "info", false },
+    { "attempts", false },     { "images", false },  { "identity", false },
+    { "disabled", false },
+};
+static const struct json_key beat_keys[] = { { "node", false },
+                                             { "generation", false },
+                                             { "disabled", false } };
+static const struct json_key leave_keys[] = { { "node", false }, { "generation", false } };
+static const struct json_key attempts_keys[] = { { "node", false },
+                                                 { "generation", false },
+                                                 { "attempts", false } };
+static const struct json_key reports_keys[] = { { "node", false },
+                                                { "generation", false },
+                                                { "reports", false } };
+static const struct frame {
+    const struct json_key *keys;
+    size_t n;
+} frames[TALK_KIND_COUNT] = {
+    [TALK_REGISTER] = { register_keys, COUNT_OF(register_keys) },
+    [TALK_BEAT] = { beat_keys, COUNT_OF(beat_keys) },
+    [TALK_LEAVE] = { leave_keys, COUNT_OF(leave_keys) },
+    [TALK_ATTEMPTS] = { attempts_keys, COUNT_OF(attempts_keys) },
+    [TALK_REPORTS] = { reports_keys, COUNT_OF(reports_keys) },
+};
+
+int message_parse(struct message *message, const char *body, size_t n, enum talk_kind kind)
 {
+    bool has_generation = kind != TALK_REGISTER;
     struct json_at node;
 
     memset(message, 0, offsetof(struct message, problem.fields));
     if (json_read(body, n, MESSAGE_MAX_BYTES, &message->value, &message->problem) < 0)
         return -EINVAL;
     message->top = json_at_top(message->value, &message->problem);
-    if (!json_check_object(&message->top, keys, n_keys))
+    if (!json_check_object(&message->top, frames[kind].keys, frames[kind].n))
         return -EINVAL;
     node = json_at_member(&message->top, "node");
     if (!json_get_text(&message->top, "node", &message->node) && !fault(message))
@@ -44,13 +71,12 @@ int message_parse(struct message *message, const char *body, size_t n, const str
     return fault(message);
 }
 
-int message_read(struct message *message, struct http_request *request, const struct json_key *keys,
-                 size_t n_keys, bool has_generation)
+int message_read(struct message *message, struct http_request *request, enum talk_kind kind)
 {
     size_t n;
     const char *body = http_body(request, &n);
 
-    return message_parse(message, body, n, keys, n_keys, has_generation);
+    return message_parse(message, body, n, kind);
 }
 
 void message_fini(struct message *message)

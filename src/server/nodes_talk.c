@@ -218,17 +218,10 @@ static void finish_register(struct talk *talk)
 
 void talk_register(struct nodes *nodes, struct http_request *request)
 {
-    static const struct json_key keys[] = {
-        { "node", false },         { "bootId", false },  { "incarnation", false },
-        { "revisionSeen", false }, { "version", false }, { "offers", false },
-        { "labels", false },       { "taints", false },  { "info", false },
-        { "attempts", false },     { "images", false },  { "identity", false },
-        { "disabled", false },
-    };
     struct talk *talk = talk_new(nodes, request, finish_register);
     struct op_register *reg;
 
-    if (message_read(&talk->message, request, keys, COUNT_OF(keys), false) < 0) {
+    if (message_read(&talk->message, request, TALK_REGISTER) < 0) {
         talk_refuse(talk);
         return;
     }
@@ -244,12 +237,6 @@ void talk_register(struct nodes *nodes, struct http_request *request)
 
 /* ---- beat, leave ---- */
 
-/* A beat's and, as far as LEAVE_KEYS, those of `leave`. */
-static const struct json_key frame_keys[] = { { "node", false },
-                                              { "generation", false },
-                                              { "disabled", false } };
-enum { LEAVE_KEYS = 2 };
-
 static void finish_revision(struct talk *talk)
 {
     if (!answer_refusal(talk))
@@ -258,11 +245,12 @@ static void finish_revision(struct talk *talk)
 }
 
 /* Begins a talk of node and generation alone; NULL after a refusal. */
-static struct talk *talk_frame(struct nodes *nodes, struct http_request *request, size_t n_keys)
+static struct talk *talk_frame(struct nodes *nodes, struct http_request *request,
+                               enum talk_kind kind)
 {
     struct talk *talk = talk_new(nodes, request, finish_revision);
 
-    if (message_read(&talk->message, request, frame_keys, n_keys, true) < 0) {
+    if (message_read(&talk->message, request, kind) < 0) {
         talk_refuse(talk);
         return NULL;
     }
@@ -276,7 +264,7 @@ static struct talk *talk_frame(struct nodes *nodes, struct http_request *request
 
 void talk_beat(struct nodes *nodes, struct http_request *request)
 {
-    struct talk *talk = talk_frame(nodes, request, COUNT_OF(frame_keys));
+    struct talk *talk = talk_frame(nodes, request, TALK_BEAT);
     struct op_beat *beat;
 
     if (!talk)
@@ -296,7 +284,7 @@ void talk_beat(struct nodes *nodes, struct http_request *request)
 
 void talk_leave(struct nodes *nodes, struct http_request *request)
 {
-    struct talk *talk = talk_frame(nodes, request, LEAVE_KEYS);
+    struct talk *talk = talk_frame(nodes, request, TALK_LEAVE);
     struct op_leave *leave;
 
     if (!talk)
@@ -384,14 +372,11 @@ static bool item_key(struct talk_item *item, const char *name, struct attempt_ke
 
 void talk_ack(struct nodes *nodes, struct http_request *request)
 {
-    static const struct json_key keys[] = { { "node", false },
-                                            { "generation", false },
-                                            { "attempts", false } };
     struct talk *talk = talk_new(nodes, request, finish_acks);
     const char **names;
     size_t n;
 
-    if (message_read(&talk->message, request, keys, COUNT_OF(keys), true) < 0 ||
+    if (message_read(&talk->message, request, TALK_ATTEMPTS) < 0 ||
         message_attempts(&talk->message, &names, &n) < 0) {
         talk_refuse(talk);
         return;
@@ -440,13 +425,10 @@ static int make_report(struct talk_item *item, const struct json_at *at)
 
 void talk_reports(struct nodes *nodes, struct http_request *request)
 {
-    static const struct json_key keys[] = { { "node", false },
-                                            { "generation", false },
-                                            { "reports", false } };
     struct talk *talk = talk_new(nodes, request, finish_reports);
     struct json_at list;
 
-    if (message_read(&talk->message, request, keys, COUNT_OF(keys), true) < 0) {
+    if (message_read(&talk->message, request, TALK_REPORTS) < 0) {
         talk_refuse(talk);
         return;
     }
@@ -477,16 +459,13 @@ void talk_reports(struct nodes *nodes, struct http_request *request)
 
 void talk_have(struct nodes *nodes, struct http_request *request)
 {
-    static const struct json_key keys[] = { { "node", false },
-                                            { "generation", false },
-                                            { "attempts", false } };
     CLEANUP(message_fini) struct message message = { 0 };
     const char **names;
     struct worker *worker;
     char **copies;
     size_t n;
 
-    if (message_read(&message, request, keys, COUNT_OF(keys), true) < 0 ||
+    if (message_read(&message, request, TALK_ATTEMPTS) < 0 ||
         message_attempts(&message, &names, &n) < 0) {
         nodes_answer_problem(request, &message.problem);
         return;

@@ -10,7 +10,7 @@
 #include "api/json.h"
 #include "server/nodes_inside.h"
 
-enum { MESSAGE_ATTEMPTS_MAX = 10000 };
+enum { MESSAGE_ATTEMPTS_MAX = 10000, DISABLED_MAX_BYTES = 512 };
 
 /* A message of an agent: `node`, `generation` and more. */
 struct message {
@@ -43,17 +43,27 @@ struct talk {
     struct message message;
 };
 
+/* What agents send. */
+enum talk_kind {
+    TALK_REGISTER,
+    TALK_BEAT,
+    TALK_LEAVE,
+    TALK_ATTEMPTS, /* acks, and what an agent has */
+    TALK_REPORTS,
+    TALK_KIND_COUNT
+};
+
 /**
- * Reads a message's frame: no other members than these, a node's name, a generation (but for
- * register).
+ * Reads a message's frame: no other members than its kind has, a node's name, a generation (but
+ * for register).
  *
  * Returns  0; -EINVAL and message->problem
  */
 MUST_CHECK int message_read(struct message *message, struct http_request *request,
-                            const struct json_key *keys, size_t n_keys, bool has_generation);
+                            enum talk_kind kind);
 /** The same of a text; borrowed until message_fini. */
 MUST_CHECK int message_parse(struct message *message, const char *body, size_t n,
-                             const struct json_key *keys, size_t n_keys, bool has_generation);
+                             enum talk_kind kind);
 void message_fini(struct message *message);
 /** The names of the message's list `attempts`; yours to free (the names are the message's). */
 MUST_CHECK int message_attempts(struct message *message, const char ***out, size_t *n);

@@ -1,5 +1,5 @@
 /*
- * What agents send: registrations, and reports. The first byte says which. Any body is read into an
+ * What agents send. The first byte says which kind. Any body is read into an
  * operation, or refused with faults that can be written; what is kept as JSON of it is JSON.
  */
 #include <assert.h>
@@ -11,16 +11,6 @@
 #include "server/nodes_talk.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
-
-static const struct json_key register_keys[] = {
-    { "node", false },         { "bootId", false },  { "incarnation", false },
-    { "revisionSeen", false }, { "version", false }, { "offers", false },
-    { "labels", false },       { "taints", false },  { "info", false },
-    { "attempts", false },     { "images", false },  { "identity", false },
-};
-static const struct json_key report_keys[] = { { "node", false },
-                                               { "generation", false },
-                                               { "reports", false } };
 
 static void say_faults(const struct problem *problem)
 {
@@ -76,22 +66,60 @@ static void read_reports(struct talk *talk)
         say_faults(&talk->message.problem);
 }
 
+static void read_beat(struct talk *talk)
+{
+    char *disabled = read_disabled(&talk->message.top);
+
+    if (talk->message.problem.code)
+        say_faults(&talk->message.problem);
+    else
+        assert(disabled && strlen(disabled) <= DISABLED_MAX_BYTES);
+    mem_free(disabled);
+}
+
+static void read_attempts(struct talk *talk)
+{
+    const char **names;
+    size_t n;
+
+    if (message_attempts(&talk->message, &names, &n) < 0) {
+        say_faults(&talk->message.problem);
+        return;
+    }
+    assert(n <= MESSAGE_ATTEMPTS_MAX);
+    for (size_t i = 0; i < n; i++)
+        assert(names[i]);
+    mem_free(names);
+}
+
+static void (*const readers[TALK_KIND_COUNT])(struct talk *talk) = {
+    [TALK_REGISTER] = read_registration,
+    [TALK_BEAT] = read_beat,
+    [TALK_ATTEMPTS] = read_attempts,
+    [TALK_REPORTS] = read_reports,
+};
+
+/* The letter that a kind's inputs begin with. */
+static const char letters[TALK_KIND_COUNT] = {
+    [TALK_REGISTER] = 'g', [TALK_BEAT] = 'b',    [TALK_LEAVE] = 'l',
+    [TALK_ATTEMPTS] = 'a', [TALK_REPORTS] = 'r',
+};
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     static struct nodes nodes;
     struct talk talk = { .nodes = &nodes };
-    bool is_report = n && data[0] == 'r';
+    enum talk_kind kind = TALK_REGISTER;
 
     if (n == 0)
         return 0;
-    if (message_parse(&talk.message, (const char *)data + 1, n - 1,
-                      is_report ? report_keys : register_keys,
-                      is_report ? COUNT_OF(report_keys) : COUNT_OF(register_keys), is_report) < 0)
+    for (int i = 0; i < TALK_KIND_COUNT; i++)
+        if (data[0] == letters[i])
+            kind = (enum talk_kind)i;
+    if (message_parse(&talk.message, (const char *)data + 1, n - 1, kind) < 0)
         say_faults(&talk.message.problem);
-    else if (is_report)
-        read_reports(&talk);
-    else
-        read_registration(&talk);
+    else if (readers[kind])
+        readers[kind](&talk);
     message_fini(&talk.message);
     return 0;
 }
