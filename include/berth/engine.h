@@ -794,6 +794,10 @@ MUST_CHECK int berth_engine_suppose(struct berth_engine *engine, const struct be
 /** Takes back what was last supposed. */
 void berth_engine_forget(struct berth_engine *engine);
 
+/** Whether jobs may have to wait for their admission: they state least resources, an action admits
+ * and a plugin votes on it, as it is configured now. */
+bool berth_engine_asks_admission(const struct berth_engine *engine);
+
 /** Is given the deltas that build the engine anew; below 0 ends the export with it. */
 typedef int berth_sink_fn(const struct berth_delta *delta, void *arg);
 /** Exports in key order within each kind, kinds in the order of enum berth_kind. */

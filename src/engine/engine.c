@@ -325,6 +325,13 @@ void berth_decisions_free(struct berth_decisions *out)
     *out = (struct berth_decisions){ 0 };
 }
 
+bool berth_engine_asks_admission(const struct berth_engine *engine)
+{
+    const struct setup *setup = engine->setup;
+
+    return setup_has_action(setup, "enqueue") && setup->hooked[HOOKED_JOB_ENQUEUEABLE].n > 0;
+}
+
 /* --- What if */
 
 /* The value that an object has now, as a delta that would bring it back. */

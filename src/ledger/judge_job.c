@@ -287,6 +287,7 @@ void judge_submit(struct trial *t, struct op_submit *op)
     row->priority = spec->priority;
     row_set(&row->spec, op->text);
     row_set(&row->labels, labels);
+    row->is_admitted = op->is_admitted;
     row->version = 1;
     row->n_tasks = row->n_pending = spec->n_tasks;
     row->submitted_at = t->now;

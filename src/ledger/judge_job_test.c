@@ -618,6 +618,25 @@ TEST(a_job_is_admitted_and_not_any_more)
     close_world(&w);
 }
 
+TEST(a_job_on_which_nobody_votes_is_admitted_as_it_is_submitted)
+{
+    struct world w = { 0 };
+
+    open_world(&w);
+    for (int i = 0; i < 2; i++) {
+        struct op *op = world_submit_op("{}");
+        struct row_job *row;
+
+        op->submit.is_admitted = i == 1;
+        CHECK_EQ(world_do(&w, op), PROBLEM_NONE);
+        row = world_job(&w, op->submit.job);
+        CHECK_EQ(row->is_admitted, i);
+        row_free(ROW_JOB, row);
+        op_free(op);
+    }
+    close_world(&w);
+}
+
 /* ---- retention ---- */
 
 static int count_row(const void *row, void *arg)

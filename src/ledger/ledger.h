@@ -132,6 +132,7 @@ struct op_submit {
     char *key;    /* Idempotency-Key or NULL */
     char *digest; /* of the canonical spec; NULL: worked out when it is sent */
     struct job_spec *spec;
+    bool is_admitted;    /* nobody votes on its admission */
     char *text;          /* the ledger's: the canonical spec, made when it is sent */
     uint64_t job;        /* out */
     struct row_job *row; /* out: the job as it was submitted, the op's; NULL for a replay */

@@ -65,9 +65,10 @@ struct cycle {
     int64_t backoff_ms; /* likewise, while all that was decided is refused; else 0 */
     int64_t last_begin_us;
     bool has_begun;
-    int64_t list_at_ms; /* when a cycle may list the verdicts of all again */
-    bool is_brief;      /* the last one did not */
-    int64_t wake_at_ms; /* wall */
+    bool asks_admission; /* fixed once it is open */
+    int64_t list_at_ms;  /* when a cycle may list the verdicts of all again */
+    bool is_brief;       /* the last one did not */
+    int64_t wake_at_ms;  /* wall */
     int64_t gang_timeout_ms;
     struct mem_ahead ahead;
 
@@ -492,13 +493,14 @@ int cycle_open(const struct cycle_options *options, struct cycle **out, struct e
     cycle->gang_timeout_ms = gang_timeout(options->from.config);
     mailbox_init(&cycle->box);
     pthread_mutex_init(&cycle->lock, NULL);
-    cycle->feed = feed_new(&options->from);
     cycle->verdicts = verdicts_make(NULL, 0);
     r = feed_engine_make(&options->from, &cycle->engine, err);
+    cycle->feed = feed_new(&options->from, cycle->engine);
     if (r < 0) {
         cycle_close(cycle);
         return r;
     }
+    cycle->asks_admission = berth_engine_asks_admission(cycle->engine);
     ledger_listen(options->ledger, on_batch, cycle);
     *out = cycle;
     return 0;
@@ -549,6 +551,11 @@ void cycle_close(struct cycle *cycle)
 }
 
 /* ---- out ---- */
+
+bool cycle_asks_admission(const struct cycle *cycle)
+{
+    return cycle->asks_admission;
+}
 
 struct verdicts *cycle_verdicts(struct cycle *cycle)
 {

@@ -49,6 +49,9 @@ void cycle_lead(struct cycle *cycle, uint64_t fence);
 /** The fence it decides with; 0 if it does not (a refusal for an old fence ends it). Any thread. */
 uint64_t cycle_fence(struct cycle *cycle);
 
+/** Whether jobs wait for their admission; else they have it from the start. Any thread. */
+bool cycle_asks_admission(const struct cycle *cycle);
+
 /* ---- verdicts ---- */
 
 /* Why the jobs that wait do, as of one cycle. Never changed; shared by counting. Where cycle follows

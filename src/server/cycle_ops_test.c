@@ -52,7 +52,7 @@ static void add_job(struct stage *stage, uint64_t id, const char *deadline)
 
 static void stage_open(struct stage *stage)
 {
-    *stage = (struct stage){ .feed = feed_new(NULL) };
+    *stage = (struct stage){ .feed = feed_new(NULL, NULL) };
     add_job(stage, 12, "0s");
     add_job(stage, 13, "0s");
 }
@@ -425,7 +425,7 @@ TEST(ops_fail_what_nobody_brought_and_its_pool_backs_off)
 
     stage_open(&stage);
     feed_free(stage.feed);
-    stage.feed = feed_new(&from);
+    stage.feed = feed_new(&from, NULL);
     tell_order(&stage, &row, &deltas);
     in = ops_in(&stage);
     CHECK_EQ(feed_next_order_end(stage.feed, 501), 1001);

@@ -46,10 +46,11 @@ static bool is_due_before(const struct heap_item *a, const struct heap_item *b, 
     return x->id < y->id;
 }
 
-struct feed *feed_new(const struct feed_engine_from *from)
+struct feed *feed_new(const struct feed_engine_from *from, const struct berth_engine *engine)
 {
     struct feed *feed = NEW0(struct feed);
 
+    feed->asks_admission = engine && berth_engine_asks_admission(engine);
     if (from)
         feed_pools_init(&feed->pools, from->objects, from->n_objects);
     heap_init(&feed->dues, is_due_before, NULL);
@@ -163,7 +164,7 @@ static struct berth_words read_words(json_t *list, struct arena *arena)
     return (struct berth_words){ at, n };
 }
 
-static enum berth_effect read_effect(const char *word)
+enum berth_effect feed_effect(const char *word)
 {
     if (word && strcmp(word, "PreferNoSchedule") == 0)
         return BERTH_PREFER_NO_SCHEDULE;
@@ -187,7 +188,7 @@ static void read_taints(json_t *list, struct arena *arena, struct berth_node *ou
             continue;
         at[n].key = arena_text(arena, key);
         at[n].value = value ? arena_text(arena, value) : NULL;
-        at[n++].effect = read_effect(json_string_value(json_object_get(taint, "effect")));
+        at[n++].effect = feed_effect(json_string_value(json_object_get(taint, "effect")));
     }
     out->taints = at;
     out->n_taints = n;
@@ -329,69 +330,6 @@ static void feed_node(struct feed *feed, const struct batch_event *event, struct
 
 /* ---- jobs ---- */
 
-static struct berth_labels to_labels(const struct labels *labels, struct arena *arena)
-{
-    struct berth_label *at = ARENA_NEW0_N(arena, struct berth_label, labels->n);
-
-    for (size_t i = 0; i < labels->n; i++)
-        at[i] = (struct berth_label){ labels->at[i].key, labels->at[i].value };
-    return (struct berth_labels){ at, labels->n };
-}
-
-static struct berth_amounts to_amounts(const struct amounts *amounts, struct arena *arena)
-{
-    struct berth_amount *at = ARENA_NEW0_N(arena, struct berth_amount, amounts->n);
-
-    for (size_t i = 0; i < amounts->n; i++)
-        at[i] = (struct berth_amount){ amounts->at[i].resource, amounts->at[i].value };
-    return (struct berth_amounts){ at, amounts->n };
-}
-
-static void tolerations_from_spec(const struct job_group *from, struct arena *arena,
-                                  struct berth_task_group *out)
-{
-    struct berth_toleration *at = ARENA_NEW0_N(arena, struct berth_toleration, from->n_tolerations);
-
-    for (size_t i = 0; i < from->n_tolerations; i++) {
-        const struct toleration *toleration = &from->tolerations[i];
-        bool is_any = !toleration->effect || !*toleration->effect;
-
-        at[i].key = toleration->key;
-        at[i].value = toleration->value;
-        at[i].exists = toleration->is_exists;
-        at[i].all_effects = is_any;
-        at[i].effect = is_any ? BERTH_NO_SCHEDULE : read_effect(toleration->effect);
-    }
-    out->tolerations = at;
-    out->n_tolerations = from->n_tolerations;
-}
-
-/* Whether a path ("/a/b", or "/a/b:tag") lies in a folder, which may end with a slash. */
-static bool is_in_folder(const char *path, const char *folder)
-{
-    size_t n = strlen(folder);
-
-    while (n && folder[n - 1] == '/')
-        n--;
-    return strncmp(path, folder, n) == 0 && (path[n] == '/' || path[n] == ':' || path[n] == '\0');
-}
-
-/* What the engine hears of an image: the longest folder known that it lies in, "/" if it lies in
- * none; NULL if it is no path or no node bounds images. */
-static const char *folder_of_image(const struct feed *feed, const char *image)
-{
-    const char *path = strchr(image, ':'), *best = NULL;
-
-    if (!path || path[1] != '/' || feed->folders.n == 0)
-        return NULL;
-    MAP_EACH (entry, &feed->folders) {
-        const char *folder = entry->value;
-        if (is_in_folder(path + 1, folder) && (!best || strlen(folder) > strlen(best)))
-            best = folder;
-    }
-    return best ? best : "/";
-}
-
 /* Jobs may be allowed on other nodes when folders came that were not known. */
 static void tell_folders(struct feed *feed, struct arena *arena, struct feed_deltas *deltas)
 {
@@ -403,7 +341,7 @@ static void tell_folders(struct feed *feed, struct arena *arena, struct feed_del
 
         for (size_t g = 0; fed->spec && g < fed->spec->n_groups; g++) {
             struct berth_task_group *group = (struct berth_task_group *)&fed->job.groups[g];
-            const char *folder = folder_of_image(feed, fed->spec->groups[g].image);
+            const char *folder = feed_image_folder(feed, fed->spec->groups[g].image);
 
             is_changed = is_changed || !text_eq(folder, group->image);
             group->image = folder;
@@ -413,40 +351,6 @@ static void tell_folders(struct feed *feed, struct arena *arena, struct feed_del
         copy = ARENA_NEW0(arena, struct berth_job);
         *copy = fed->job;
         add(deltas, BERTH_JOB, false, copy);
-    }
-}
-
-void feed_job_from_spec(const struct feed *feed, const struct job_spec *spec, const char *id,
-                        struct arena *arena, struct berth_job *out)
-{
-    struct berth_task_group *groups = ARENA_NEW0_N(arena, struct berth_task_group, spec->n_groups);
-    struct berth_minimum *minima = ARENA_NEW0_N(arena, struct berth_minimum, spec->n_groups);
-
-    *out = (struct berth_job){ .id = id,
-                               .name = spec->name,
-                               .namespace_ = spec->ns,
-                               .queue = spec->queue,
-                               .priority = spec->priority,
-                               .min_available = spec->min_available,
-                               .limit_ms = spec->limit_ms,
-                               .preemptable = spec->is_preemptable ? BERTH_YES : BERTH_NO,
-                               .groups = groups,
-                               .n_groups = spec->n_groups,
-                               .minima = minima };
-    for (size_t i = 0; i < spec->n_groups; i++) {
-        const struct job_group *from = &spec->groups[i];
-
-        groups[i].name = from->name;
-        groups[i].role = from->name;
-        groups[i].replicas = from->replicas;
-        groups[i].image = folder_of_image(feed, from->image);
-        groups[i].asks = to_amounts(&from->resources, arena);
-        groups[i].labels = to_labels(&spec->labels, arena);
-        groups[i].node_selector = to_labels(&from->node_selector, arena);
-        groups[i].preferred_labels = to_labels(&from->preferred_labels, arena);
-        tolerations_from_spec(from, arena, &groups[i]);
-        if (from->min_available)
-            minima[out->n_minima++] = (struct berth_minimum){ from->name, from->min_available };
     }
 }
 

@@ -29,8 +29,12 @@ struct feed_deltas {
     VEC_OF(struct berth_delta);
 };
 
-/** @from  whose objects it tells of; NULL: none */
-struct feed *feed_new(const struct feed_engine_from *from);
+/**
+ * @from    whose objects it tells of; NULL: none
+ * @engine  that is told: where it asks for admission, jobs state what their least members need;
+ *          NULL: it does not
+ */
+struct feed *feed_new(const struct feed_engine_from *from, const struct berth_engine *engine);
 void feed_free(struct feed *feed);
 
 /**

@@ -1,5 +1,6 @@
 /*
- * Between the parts of the feed: feed.c, which hears, and feed_questions.c, which is asked.
+ * Between the parts of the feed: feed.c, which hears, feed_spec.c, which reads what jobs ask for, and
+ * feed_questions.c, which is asked.
  */
 #ifndef SERVER_FEED_INSIDE_H
 #define SERVER_FEED_INSIDE_H
@@ -36,10 +37,17 @@ struct feed {
     struct heap dues;   /* by deadline */
     struct map folders; /* that some node allows images from, each to itself */
     bool has_new_folders;
+    bool asks_admission;
     struct fed *ended;         /* deltas may still point into them */
     VEC_OF(uint64_t) degraded; /* jobs: gangs that run short */
     struct feed_rooms rooms;
     struct feed_pools pools;
 };
+
+/** The folder that an image must be allowed from: one that some node allows, or "/"; NULL: any
+ * node has it. Borrowed from the feed. */
+const char *feed_image_folder(const struct feed *feed, const char *image);
+/** A taint's effect by its word. */
+enum berth_effect feed_effect(const char *word);
 
 #endif

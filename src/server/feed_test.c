@@ -3,6 +3,7 @@
 #include <jansson.h>
 
 #include "server/feed.h"
+#include "server/feed_engine.h"
 
 /* Rows own their texts, so these are not constants. */
 static char n1[] = "n1", train[] = "train", brace[] = "{", prod[] = "prod", root[] = "";
@@ -49,7 +50,7 @@ struct fixture {
 
 static void fixture_init(struct fixture *f)
 {
-    *f = (struct fixture){ .feed = feed_new(NULL), .spec = spec_of(pair_text) };
+    *f = (struct fixture){ .feed = feed_new(NULL, NULL), .spec = spec_of(pair_text) };
     f->job = (struct row_job){
         .id = 12, .name = train, .spec = f->spec, .version = 3, .priority = 7, .submitted_at = 1000
     };
@@ -190,6 +191,55 @@ static const struct {
       0 },
     { "stopping", { .state = JOB_STOPPING }, BERTH_PHASE_RUNNING, WAIT_NONE, true, 0 },
 };
+
+static int64_t least_of(const struct berth_job *job, const char *resource)
+{
+    for (size_t i = 0; i < job->min_resources.n; i++)
+        if (text_eq(job->min_resources.at[i].name, resource))
+            return job->min_resources.at[i].value;
+    return -1;
+}
+
+static const struct {
+    const char *name, *profile;
+    bool asks;
+} admissions[] = {
+    { "the default admits without asking", "berth", false },
+    { "overcommit and proportion vote", "volcano", true },
+    { "no action admits", "ledger", false },
+};
+
+TEST(feed_states_what_the_least_members_need_where_admission_is_asked_for)
+{
+    static char spec[] =
+        "{\"name\":\"train\",\"minAvailable\":4,\"groups\":["
+        "{\"name\":\"a\",\"replicas\":2,\"image\":\"dir:/i\",\"resources\":{\"cpu\":2}},"
+        "{\"name\":\"b\",\"replicas\":9,\"image\":\"dir:/"
+        "i\",\"minAvailable\":1,\"resources\":{\"cpu\":1}}]}";
+
+    ROW_EACH (c, admissions) {
+        struct berth_engine *engine = NULL;
+        struct fixture f;
+        struct err err = { 0 };
+
+        fixture_init(&f);
+        CHECK_OK(
+            feed_engine_make(&(struct feed_engine_from){ .config = berth_profile_find(c->profile) },
+                             &engine, &err),
+            &err);
+        CHECK_EQ(berth_engine_asks_admission(engine), c->asks);
+        feed_free(f.feed);
+        f.feed = feed_new(NULL, engine);
+        free(f.spec);
+        f.job.spec = f.spec = spec_of(spec);
+        feed_row(&f, ROW_JOB, &f.job);
+        CHECK_EQ(f.deltas.at[0].job->has_min_resources, c->asks);
+        /* One b, and of the three more two a before another b. */
+        CHECK_EQ(least_of(f.deltas.at[0].job, "cpu"), c->asks ? 6000 : -1);
+        berth_engine_free(engine);
+        fixture_fini(&f);
+    }
+}
 
 TEST(feed_says_how_far_a_job_came)
 {

@@ -105,10 +105,9 @@ static void make_op(struct call *call, json_t *object, const char *key, size_t a
 
     if (!spec)
         return;
-    item->op = op_new(OP_SUBMIT, came_back, call);
-    item->op->submit.user = text_copy(call->who.user);
-    item->op->submit.key = key ? text_format("%s/%zu", key, at) : NULL;
-    item->op->submit.spec = spec;
+    item->op = submit_op(call, spec, key ? text_format("%s/%zu", key, at) : NULL);
+    item->op->done = came_back;
+    item->op->arg = call;
 }
 
 static bool check_body(struct call *call, const json_t *body, json_t **jobs)

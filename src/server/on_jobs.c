@@ -239,6 +239,17 @@ bool submit_read_key(struct call *call, const char **out)
     return false;
 }
 
+struct op *submit_op(const struct call *call, struct job_spec *spec, char *key)
+{
+    struct op *op = op_new(OP_SUBMIT, NULL, NULL);
+
+    op->submit.user = text_copy(call->who.user);
+    op->submit.key = key;
+    op->submit.spec = spec;
+    op->submit.is_admitted = !cycle_asks_admission(call->server->cycle);
+    return op;
+}
+
 struct job_spec *submit_read_spec(const struct call *call, json_t *object, struct problem *problem)
 {
     struct job_spec *spec = NULL;
@@ -389,7 +400,6 @@ void on_jobs_submit(struct call *call)
     struct view_question question = { .kind = VIEW_NEVER };
     struct job_spec *spec;
     const char *key;
-    struct op *op;
 
     call->state = submit;
     call->free_state = submit_free;
@@ -398,10 +408,7 @@ void on_jobs_submit(struct call *call)
         call_end(call);
         return;
     }
-    op = submit->op = op_new(OP_SUBMIT, NULL, NULL);
-    op->submit.user = text_copy(call->who.user);
-    op->submit.key = text_copy(key);
-    op->submit.spec = spec;
+    submit->op = submit_op(call, spec, text_copy(key));
     question.spec = spec;
     if (submit->is_dry)
         plan_answer(call, spec);

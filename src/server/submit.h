@@ -15,5 +15,7 @@ bool submit_read_key(struct call *call, const char **out);
  * Returns  yours, or NULL: the problem is set
  */
 struct job_spec *submit_read_spec(const struct call *call, json_t *object, struct problem *problem);
+/** The operation, which owns the specification and the key (or NULL). */
+struct op *submit_op(const struct call *call, struct job_spec *spec, char *key);
 
 #endif

@@ -108,7 +108,7 @@ static int take_base(struct view *view, const struct batch *base, struct err *er
     if (r < 0)
         return r;
     feed_free(view->feed);
-    view->feed = feed_new(&view->options.from);
+    view->feed = feed_new(&view->options.from, view->engine);
     feed_engine_apply(view->feed, view->engine, base);
     view->revision = base->revision;
     return 0;
