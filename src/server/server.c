@@ -293,7 +293,6 @@ int server_open(const struct server_options *options, struct server **out, struc
     server->options.listen = server->options.worker_listen = NULL;
     server->options.data = server->options.store = NULL;
     server->options.token_file = NULL;
-    server->options.engine = NULL;
     if (r < 0) {
         server_close(server);
         return r;
