@@ -16,9 +16,26 @@ static const struct {
     { "code", "explain code -o id" },
 };
 
+/* What lists are sorted by: the fields of docs/api.md, of those with a key the usual ones. */
+static const struct {
+    const char *noun, *fields;
+} sorts[] = {
+    { "job", "id name namespace user queue priority state tasks waiting running age submittedAt "
+             "startedAt endedAt code" },
+    { "node", "name state attempts generation firstRegisteredAt registeredAt heardAt free.cpu "
+              "free.memory used.cpu used.memory offers.cpu offers.memory" },
+    { "queue", "name state weight priority parent usage.pending usage.running usage.allocated.cpu "
+               "usage.allocated.memory deserved.cpu deserved.memory guarantee.cpu guarantee.memory "
+               "cap.cpu cap.memory" },
+    { "token", "id name user namespace rights until" },
+};
+
 static void print_live(void)
 {
-    printf("_berth_live()\n{\n    case $1 in\n");
+    printf("_berth_live()\n{\n    local word\n    case $1 in\n");
+    for (size_t i = 0; i < COUNT_OF(sorts); i++)
+        printf("    sort-%s) for word in %s; do echo \"$word\" \"-$word\"; done ;;\n",
+               sorts[i].noun, sorts[i].fields);
     for (size_t i = 0; i < COUNT_OF(kinds); i++)
         printf("    %s) berth %s ;;\n", kinds[i].kind, kinds[i].command);
     printf("    esac 2>/dev/null\n}\n\n");
@@ -39,6 +56,14 @@ static void print_words(const char *words)
     }
 }
 
+/* What a list of this verb is sorted by: "node list" lists nodes, and ps jobs. */
+static void print_sorts(const struct verb *verb)
+{
+    const char *noun = text_eq(verb->name, "ps") ? "job" : verb->name;
+
+    printf("_berth_words \"$(_berth_live sort-%.*s)\"", (int)strcspn(noun, " "), noun);
+}
+
 static void print_values(const struct verb *verb)
 {
     const struct cli_flag *flag;
@@ -51,7 +76,10 @@ static void print_values(const struct verb *verb)
         if (flag->letter)
             printf(" | -%c", flag->letter);
         printf(") ");
-        print_words(flag->words);
+        if (text_eq(flag->words, "@sort"))
+            print_sorts(verb);
+        else
+            print_words(flag->words);
         printf("; return ;;\n");
     }
     printf("        esac\n");
@@ -133,6 +161,11 @@ static int run_completion(struct cli *cli, const struct args *args)
     printf("    esac\n}\n\n_berth()\n{\n"
            "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n\n"
            "    COMPREPLY=()\n"
+           "    if [[ $cur == = ]]; then # --flag=, of which bash makes words of their own\n"
+           "        cur=''\n"
+           "    elif [[ $prev == = ]]; then\n"
+           "        prev=${COMP_WORDS[COMP_CWORD-2]}\n"
+           "    fi\n"
            "    if ((COMP_CWORD == 1)); then\n        _berth_words '");
     print_first_words(cli);
     printf("'\n        return\n    fi\n"
@@ -152,8 +185,9 @@ const struct verb verb_completion = {
     .run = run_completion,
     .help = "Print a completion script for a shell",
     .usage = "bash",
-    .more = "Completes verbs, flags and their words, and asks the server for the names of jobs,\n"
-            "nodes and queues.",
+    .more =
+        "Completes verbs, flags and their words, what lists are sorted by, and asks the server\n"
+        "for the names of jobs, nodes and queues.",
     .examples = { "completion bash > /etc/bash_completion.d/berth",
                   "completion bash | tee ~/.local/share/bash-completion/completions/berth" },
     .grammar = &grammar,

@@ -212,6 +212,8 @@ static void print_gang(const json_t *explain)
         add_part(gang, "blocking", ", blocking ", &text);
         printf("%s\n", text.data);
     }
+    if (json_is_true(json_object_get(explain, "aboveMinimum")))
+        printf("its minimum runs: nobody is evicted for what waits above that\n");
     json_array_foreach(groups, i, group)
     {
         if (json_array_size(groups) < 2)

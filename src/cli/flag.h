@@ -17,8 +17,8 @@ struct cli_flag {
     const char *value; /* what it takes, for the help: "NAME"; NULL: a switch */
     const char *help;  /* one sentence without full stop */
     /* The words it takes, separated by '|' ("cols=" stands for all that begin so); a word with '@'
-     * before it ("@queue") is a kind of thing whose names the completion asks for; NULL: any
-     * text. */
+     * before it ("@queue") is a kind of thing whose names the completion asks for ("@sort":
+     * fields); NULL: any text. */
     const char *words;
     bool is_many; /* may be given several times; else the last one counts */
 };

@@ -90,7 +90,8 @@ static int fetch(void *arg, json_t **out)
 }
 
 static const struct cli_flag flags[] = {
-    { "sort", 0, "FIELD", "by a field or column, - before it for the largest first", NULL, false },
+    { "sort", 0, "FIELD", "by a field or column, - before it for the largest first", "@sort",
+      false },
     { "limit", 0, "N", "at most so many", NULL, false },
     { "watch", 'w', NULL, "print again what changes, until Ctrl-C", NULL, false },
     { "quiet", 0, NULL, "print ids only", NULL, false },

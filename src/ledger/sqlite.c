@@ -53,6 +53,8 @@ static struct sqlite *sqlite_of(struct store *store)
 
 static int errno_of(sqlite3 *db, int code)
 {
+    if (code == SQLITE_IOERR_SHMSIZE) /* what readers share cannot be made longer */
+        return -ENOSPC;
     switch (code & 0xff) {
     case SQLITE_FULL:
         return -ENOSPC;

@@ -154,6 +154,7 @@ int program_dev(const struct dev_flags *flags)
     if (!data)
         return program_fail(&err);
     options.data = dev.data = data;
+    options.waits_for_room = true;
     r = server_open(&options, &dev.server, &err);
     if (r == 0)
         r = run_both(&dev, flags, &err);

@@ -54,10 +54,11 @@ struct server {
     struct cycle *cycle;
     struct view *view;
     struct steward *steward;
-    struct call *calls; /* the API loop's: those that are not answered yet */
-    bool is_announced;  /* DATA/address is ours */
-    bool is_closing;    /* the API loop's: nothing new is begun */
-    int64_t begun_at;   /* wall ms */
+    struct call *calls;  /* the API loop's: those that are not answered yet */
+    bool is_announced;   /* DATA/address is ours */
+    bool is_closing;     /* the API loop's: nothing new is begun */
+    char waits_for[240]; /* before there are threads: why the ledger is not open yet; "" it is */
+    int64_t begun_at;    /* wall ms */
     struct server_counts counts;
 };
 

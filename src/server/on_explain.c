@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/name.h"
+#include "berth/engine.h"
 #include "server/call_job.h"
 #include "server/routes.h"
 #include "server/show.h"
@@ -22,13 +23,31 @@ static void show_place(json_t *object, const struct row_job *row)
     show_set(object, "queue", queue);
 }
 
+/* Whether others are evicted for tasks beyond a job's minimum. @engine  NULL: profile berth */
+static bool evicts_for_all(const struct berth_config *engine)
+{
+    const char *name = engine && engine->profile ? engine->profile : "berth";
+    const struct berth_config *profile = berth_profile_find(name);
+    const struct berth_value *said = NULL;
+
+    if (engine && engine->policy)
+        said = berth_value_get(engine->policy, "preemptFor");
+    if (!said && profile && profile->policy)
+        said = berth_value_get(profile->policy, "preemptFor");
+    return said && text_eq(said->text, "all");
+}
+
 static void show_answer(struct call *call, const struct view_answer *answer)
 {
+    const struct row_job *row = call_job(call)->row;
     const char *only = call_query(call, "node");
     char task[NAME_ATTEMPT_SIZE];
 
     name_task(call_job(call)->id, answer->task.group, answer->task.index, task);
     show_text(call->answer, "task", task);
+    if (row->state == JOB_RUNNING && !row->is_degraded &&
+        !evicts_for_all(call->server->options.engine))
+        show_set(call->answer, "aboveMinimum", json_true());
     show_explanation(call->answer, call, answer, only);
     call->revision = answer->revision;
 }

@@ -442,11 +442,27 @@ static void handle_worker(struct call *call)
     call_free(call);
 }
 
+/* Before the ledger is open nobody can be known, and nothing told but that. Returns false once it is. */
+static bool is_too_early(struct call *call)
+{
+    const char *why = call->server->waits_for;
+
+    if (!why[0])
+        return false;
+    if (find_route(call) && call->route->fn == on_health)
+        call->route->fn(call);
+    else
+        call_refuse(call, PROBLEM_STORE_UNAVAILABLE, "%s", why);
+    return true;
+}
+
 void routes_handle(struct http_request *request, void *arg)
 {
     struct server *server = arg;
     struct call *call = call_new(server, request);
 
+    if (is_too_early(call))
+        return;
     if (is_worker_path(request) && !server->worker_http) {
         handle_worker(call);
         return;
@@ -462,6 +478,8 @@ void routes_handle_worker(struct http_request *request, void *arg)
 {
     struct call *call = call_new(arg, request);
 
+    if (is_too_early(call))
+        return;
     if (is_worker_path(request))
         handle_worker(call);
     else

@@ -72,6 +72,7 @@ int server_serve(const struct server_options *flags, const char *path, struct er
         return err_set(err, -EINVAL, "--node-ttl: it must be at least 1s");
     }
     lay_over(flags, &options);
+    options.waits_for_room = true;
     log_setup(options.log_level, options.log_format);
     signal(SIGPIPE, SIG_IGN);
     r = server_open(&options, &server, err);

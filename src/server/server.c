@@ -18,7 +18,7 @@
 #include "server/inside.h"
 #include "server/routes.h"
 
-enum { DATA_MODE = 0700 };
+enum { DATA_MODE = 0700, LOOK_MS = 500 /* at a full disk */ };
 
 struct follow {
     struct server *server;
@@ -119,6 +119,51 @@ static void say_trouble(const char *why)
         log_info("the ledger can be written again", NULL);
 }
 
+/* ---- a disk that is full at the start ---- */
+
+static void stop_loop(void *arg)
+{
+    loop_stop(arg);
+}
+
+/* Answers what is asked meanwhile; routes.c says that nothing can be. */
+static void serve_for(struct loop *loop, int64_t ms)
+{
+    struct timer *timer = timer_new(loop, stop_loop, loop);
+
+    timer_set(timer, ms);
+    loop_run(loop);
+    timer_free(timer);
+}
+
+static void wait_for_room(struct server *server, const char *why)
+{
+    if (!server->waits_for[0])
+        log_error("the disk is full: the ledger cannot be opened yet", "why", why, NULL);
+    snprintf(server->waits_for, sizeof(server->waits_for), "%s", why);
+    serve_for(server->loop, LOOK_MS);
+    if (server->node_loop != server->loop)
+        serve_for(server->node_loop, LOOK_MS);
+}
+
+/* A server that ran would answer 503 until there is room again, so one that begins does the same: what
+ * was promised is safe in the ledger, and nothing is promised before it is open. */
+static int open_ledger(struct server *server, const struct ledger_options *options, struct err *err)
+{
+    for (;;) {
+        struct err why = { 0 };
+        int r = ledger_open(options, &server->ledger, &why);
+
+        if (r != -ENOSPC || !server->options.waits_for_room) {
+            if (r == 0 && server->waits_for[0])
+                log_info("there is room again: the ledger is open", NULL);
+            server->waits_for[0] = '\0';
+            return r < 0 ? err_set(err, r, "%s", why.text) : 0;
+        }
+        wait_for_room(server, why.text);
+    }
+}
+
 /* The ledger and all that listens to it. */
 static int open_parts(struct server *server, struct err *err)
 {
@@ -147,7 +192,7 @@ static int open_parts(struct server *server, struct err *err)
     struct steward_options steward = { .clock = server->clock, .retain_ms = options->retain_ms };
     int r;
 
-    r = ledger_open(&ledger, &server->ledger, err);
+    r = open_ledger(server, &ledger, err);
     if (r < 0)
         return r;
     ledger_listen(server->ledger, follow_batch, server);
@@ -248,7 +293,6 @@ int server_open(const struct server_options *options, struct server **out, struc
     server->options.listen = server->options.worker_listen = NULL;
     server->options.data = server->options.store = NULL;
     server->options.token_file = NULL;
-    server->options.engine = NULL;
     if (r < 0) {
         server_close(server);
         return r;

@@ -44,6 +44,7 @@ struct server_options {
     int64_t token_lifetime_ms;         /* of tokens made without one; 0: for ever */
     int64_t node_ttl_ms, node_beat_ms; /* told to agents; 0: 30 s, a third of ttl */
     int64_t retain_ms;                 /* how long ended jobs are kept; 0: 7 d */
+    bool waits_for_room;               /* on a full disk server_open waits, answering 503 */
     int64_t bookmark_ms;               /* of event streams; 0: 5 s */
     bool has_log_level, has_log_format; /* for log_setup, which is the caller's (server_serve) */
     enum log_level log_level;

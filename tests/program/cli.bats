@@ -182,6 +182,12 @@ END
     [ "$(bash ask berth version --serv)" = --server ]
     [ "$(bash ask berth version --output ya)" = yaml ]
     [ "$(bash ask berth explain code GANG_INC)" = GANG_INCOMPLETE ]
+    [ "$(bash ask berth ps -o js)" = json$'\n'jsonl ]
+    [ "$(bash ask berth ps --sort wai)" = waiting ]
+    [ "$(bash ask berth job list --sort -wai)" = -waiting ]
+    [ "$(bash ask berth node list --sort free.c)" = free.cpu ]
+    [ "$(bash ask berth queue list --sort = wei)" = weight ]
+    [ "$(bash ask berth token list --sort = | head -1)" = id ]
     fails_with 2 completion tcsh
 }
 

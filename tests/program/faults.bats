@@ -154,6 +154,62 @@ teardown() {
     [ "$accepted" -ge "$i" ]
 }
 
+# Starts a server on $DATA where it was before, and waits until it says that it waits for room.
+start_waiting() {
+    "$BERTH" server --data "$DATA" --listen "${BERTH_ADDR#http://}" --worker-listen 127.0.0.1:0 >>"$DATA.log" 2>&1 3>&- &
+    DEV_PID=$!
+    until_true 20 grep -q 'the disk is full: the ledger cannot be opened yet' "$DATA.log"
+    [ "$(curl -s -o /dev/null -w '%{http_code}' "$BERTH_ADDR/readyz")" = 503 ]
+    [ "$(curl -s -o /dev/null -w '%{http_code}' "$BERTH_ADDR/healthz")" = 200 ]
+    run curl_api POST /v1/jobs -H 'Content-Type: application/json' -d '{"runtime":"process","command":["true"]}'
+    [ "${lines[-1]}" = 503 ]
+    [[ $output == *STORE_UNAVAILABLE* ]]
+    kill -0 "$DEV_PID"
+}
+
+# fill: leaves no room in $DATA.
+fill() {
+    dd if=/dev/zero of="$DATA/filler" bs=1M 2>/dev/null || true
+    dd if=/dev/zero of="$DATA/filler2" bs=1k 2>/dev/null || true
+}
+
+# server_goes_on JOB: once there is room; the job is there, others are taken.
+server_goes_on() {
+    rm "$DATA/filler" "$DATA/filler2"
+    until_true 30 job_is "$1" pending
+    grep -q 'there is room again' "$DATA.log"
+    until_true 20 test -s "$DATA/address"
+    "$BERTH" submit --quiet -o id --runtime process -- true
+}
+
+@test "a server that begins on a full disk says so and waits for room" {
+    mount -t tmpfs -o size=24m berth-test "$DATA"
+    "$BERTH" server --data "$DATA" --listen 127.0.0.1:0 >>"$DATA.log" 2>&1 3>&- &
+    DEV_PID=$!
+    until_true 20 test -s "$DATA/address"
+    BERTH_ADDR=$(cat "$DATA/address")
+    export BERTH_ADDR BERTH_TOKEN_FILE=$DATA/token
+    job=$("$BERTH" submit --quiet -o id --runtime process -- true)
+    # Killed, it leaves its log of changes, to be read again.
+    kill_dev
+    fill
+    start_waiting
+    server_goes_on "$job"
+    # Stopped, it leaves the file alone.
+    stop_dev
+    [ ! -e "$DATA/ledger.db-wal" ]
+    fill
+    : >"$DATA.log"
+    start_waiting
+    server_goes_on "$job"
+    # Whoever ends it meanwhile does not wait.
+    kill_dev
+    fill
+    : >"$DATA.log"
+    start_waiting
+    stop_dev
+}
+
 @test "a data folder that was moved away is noticed" {
     start_dev
     mv "$DATA" "$DATA.away"

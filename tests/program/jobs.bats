@@ -310,6 +310,33 @@ S
     done
 }
 
+@test "completion asks the server for names, and knows what lists are sorted by" {
+    "$BERTH" completion bash >"$BATS_TEST_TMPDIR/berth.bash"
+    mkdir -p "$BATS_TEST_TMPDIR/bin"
+    ln -s "$BERTH" "$BATS_TEST_TMPDIR/bin/berth"
+    cat >"$BATS_TEST_TMPDIR/ask" <<END
+PATH=$BATS_TEST_TMPDIR/bin:\$PATH
+source $BATS_TEST_TMPDIR/berth.bash
+COMP_WORDS=("\$@")
+COMP_CWORD=\$((\$# - 1))
+_berth
+printf '%s\n' "\${COMPREPLY[@]}"
+END
+    ask() { bash "$BATS_TEST_TMPDIR/ask" berth "$@"; }
+    node=$("$BERTH" node list -o name)
+    [ "$(ask node cordon "${node:0:1}")" = "$node" ]
+    [ "$(ask submit --queue defa)" = default ]
+    [ "$(ask queue why defa)" = default ]
+    n=0
+    for noun in job node queue token; do
+        for field in $(ask "$noun" list --sort ''); do
+            "$BERTH" "$noun" list --quiet --sort "$field" >/dev/null
+            n=$((n + 1))
+        done
+    done
+    [ "$n" -ge 80 ]
+}
+
 @test "events are watched from a revision on, dense and in order" {
     from=$("$BERTH" ps -o json | jq .revision)
     id=$("$BERTH" submit -o id --runtime process -- /bin/true)

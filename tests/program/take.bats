@@ -145,6 +145,23 @@ n_evictions() { events | jq '[.items[] | select(.type=="attempt.ended" and .obje
     until_true 20 job_is "$low" running
 }
 
+@test "explain says that nobody is evicted for what is above a minimum" {
+    start_small
+    low=$(sleeper low 1 2)
+    until_true 20 job_is "$low" running
+    high=$(sleeper high 9 1 --tasks 3 --min-available 2)
+    until_true 20 job_is "$high" running
+    until_true 20 sh -c "'$BERTH' explain $high | grep -q 'its minimum runs: nobody is evicted for what waits above that'"
+    "$BERTH" explain "$high" -o json | jq -e '.aboveMinimum and .state == "running"'
+    job_is "$low" running
+    # One that waits for its minimum has others evicted, or cannot.
+    more=$("$BERTH" submit -o id --cpu 5 --runtime process -- true)
+    "$BERTH" explain "$more" -o json | jq -e 'has("aboveMinimum") | not'
+    run "$BERTH" explain "$more"
+    [[ $output != *"minimum runs"* ]]
+    "$BERTH" cancel "$low" "$high" "$more"
+}
+
 @test "a server killed between eviction and bind holds the room for whom it was made" {
     start_small
     low=$(stubborn)
