@@ -105,7 +105,7 @@ struct session {
     struct kind *as;   /* whom fit searches for, if not the task's own class; NULL mostly */
     struct topology *topology;
     struct protect *protect; /* NULL until a job has room kept */
-    struct hunts *hunts;     /* see actions/hunt.h; NULL until somebody takes room */
+    struct hunts *hunts;     /* see hunt.h; NULL until somebody takes room */
 };
 
 struct statement {
