@@ -122,6 +122,26 @@ static bool has_reserved(const struct job *job)
             (phase == BERTH_PHASE_RUNNING && job_n_allocated(job) >= job->min_available));
 }
 
+wide res_most_on_a_node(struct session *s, uint32_t dim)
+{
+    const struct model *model = s->model;
+
+    if (!s->on_a_node) {
+        s->on_a_node = ARENA_NEW0_N(&s->arena, wide, model->dims.n + 1);
+        for (size_t i = 0; i < model->dims.n; i++)
+            for (size_t at = 0; at < model->nodes.n; at++)
+                if (model->columns[i].used[at] > s->on_a_node[i])
+                    s->on_a_node[i] = model->columns[i].used[at];
+    }
+    return s->on_a_node[dim];
+}
+
+uint64_t stamp_fold(uint64_t stamp, wide value)
+{
+    stamp = (stamp ^ (uint64_t)value) * 0x9e3779b97f4a7c15;
+    return stamp ^ stamp >> 29 ^ (uint64_t)(value >> 64);
+}
+
 /* What a job has reserved and does not hold yet, and (elastic not NULL) what it holds above it. */
 static void add_reserved(struct session *s, const struct job *job, wide *const scratch[2],
                          wide *inqueue, wide *elastic)
