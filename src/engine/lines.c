@@ -35,10 +35,10 @@ static void write_key(const struct job *job, struct str *key)
 {
     const struct berth_task_group *spec = job->groups[0].spec;
 
-    str_addf(key, "%p %" PRIu32 " %" PRIu32 " %" PRId32 " %" PRId64 " %d %d %d %s",
+    str_addf(key, "%p %" PRIu32 " %" PRIu32 " %" PRId32 " %" PRId64 " %d %d %d %d %s",
              (void *)job->groups[0].kind, spec->replicas, job->min_available, job->priority,
              job->kept->limit_ms, (int)job->kept->withheld, job->kept->created_at_ms != 0,
-             spec->priority, spec->name);
+             (int)job->kept->preemptable, spec->priority, spec->name);
 }
 
 static struct line *line_ref(struct model *model, const struct job *job)

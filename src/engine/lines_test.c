@@ -63,13 +63,13 @@ static void fill_group(struct world *w, uint64_t *random, struct berth_task_grou
     static const uint16_t port = 80;
     static const uint32_t replicas[SHAPES] = { 1, 1, 3, 4, 1 };
     static const int64_t cpus[SHAPES] = { 1, 2, 1, 2, 9 };
-    uint64_t shape = draw(random, SHAPES);
+    uint64_t shape = draw(random, 2) ? 1 : draw(random, SHAPES); /* lines grow long */
 
     group->replicas = replicas[shape];
     group->asks = world_amounts(w, all_work_alike ? 1 : cpus[shape], (int64_t)1 << 30);
-    if (draw(random, 8) == 0)
+    if (draw(random, 12) == 0)
         group->revocable_zone = "*";
-    group->not_preemptable = draw(random, 8) == 0;
+    group->not_preemptable = draw(random, 16) == 0;
     if (draw(random, 25) == 0) {
         group->host_ports = &port;
         group->n_host_ports = 1;
@@ -105,14 +105,14 @@ static void make_odd(struct world *w, uint64_t *random, struct berth_job *job)
 
 static void tell_job(struct world *w, uint64_t *random, uint64_t i)
 {
-    struct berth_task_group group = { .name = draw(random, 8) ? "task" : "work", .role = "task" };
+    struct berth_task_group group = { .name = draw(random, 16) ? "task" : "work", .role = "task" };
     struct berth_job job = { .id = name(w, "j", i),
                              .seq = ++w->seq,
                              .queue = name(w, "q", draw(random, QUEUES)),
                              .priority = (int)draw(random, 2),
                              .phase = draw(random, 6) ? BERTH_PHASE_INQUEUE : BERTH_PHASE_PENDING,
                              .created_at_ms = w->in.now_ms,
-                             .preemptable = draw(random, 6) ? BERTH_YES : BERTH_UNSAID,
+                             .preemptable = draw(random, 12) ? BERTH_YES : BERTH_UNSAID,
                              .groups = &group,
                              .n_groups = 1 };
 
