@@ -168,7 +168,7 @@ static void step(struct world *w, uint64_t *random)
     w->in.now_ms += 250;
 }
 
-static void live(uint64_t *random, const char *profile)
+static void live(uint64_t *random, const char *profile, uint64_t mix)
 {
     static const char *const actions[] = { "enqueue", "allocate", "preempt", "reclaim",
                                            "backfill" };
@@ -176,16 +176,20 @@ static void live(uint64_t *random, const char *profile)
     struct berth_value policy[] = {
         { .key = "victimUnit", .kind = BERTH_VALUE_TEXT, .text = unit[draw(random, 2)] },
     };
+    struct berth_config config = {
+        .profile = profile,
+        .has_actions = true,
+        .actions = { actions, COUNT_OF(actions) },
+        .policy = &(struct berth_value){ .kind = BERTH_VALUE_OBJECT,
+                                         .members = policy,
+                                         .n_members = COUNT_OF(policy) },
+    };
     struct world w;
 
     world_init(&w);
-    world_tell(&w, BERTH_CONFIG,
-               &(struct berth_config){ .profile = profile,
-                                       .has_actions = true,
-                                       .actions = { actions, 5 },
-                                       .policy = &(struct berth_value){ .kind = BERTH_VALUE_OBJECT,
-                                                                        .members = policy,
-                                                                        .n_members = 1 } });
+    world_mix(&w, mix, &config);
+    world_tell(&w, BERTH_CONFIG, &config);
+    world_tell(&w, BERTH_QUEUE, &(struct berth_queue){ .name = "root", .seq = QUEUES });
     for (uint64_t i = 0; i < QUEUES; i++)
         tell_queue(&w, random, i);
     for (uint64_t i = 0; i < NODES; i++)
@@ -206,7 +210,9 @@ TEST(engine_decides_the_same_with_nothing_kept)
     uint64_t random = test_seed();
 
     for (size_t i = 0; i < 96; i++)
-        live(&random, profiles[i % COUNT_OF(profiles)]);
+        live(&random, profiles[i % COUNT_OF(profiles)],
+             strcmp(profiles[i % COUNT_OF(profiles)], "berth") == 0 ? draw(&random, WORLD_MIXES)
+                                                                    : 0);
     /* The histories are worth something. */
     CHECK(n_binds > 100);
     CHECK(n_evictions > 30);

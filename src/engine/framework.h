@@ -241,7 +241,7 @@ int job_cmp(struct session *s, const struct job *a, const struct job *b);
 /** Only what plugins say: 0 where they are indifferent. */
 int job_plugin_cmp(struct session *s, const struct job *a, const struct job *b);
 /* Plugins whose orders of jobs can be had as numbers together. */
-enum { JOB_KEYS = 2 };
+enum { JOB_KEYS = 3 };
 /** Whether job_cmp is an order by these numbers, and then by rank. */
 bool job_has_key(const struct session *s);
 void job_keys(struct session *s, const struct job *job, int64_t keys[JOB_KEYS]);

@@ -326,8 +326,7 @@ static int32_t job_priority(const struct model *model, const struct berth_job *k
 /* What it has placed counts under its priority. */
 static void set_priority(struct job *job, int32_t priority)
 {
-    int64_t n = job->n[BERTH_TASK_ALLOCATED] + job->n[BERTH_TASK_BINDING] +
-                job->n[BERTH_TASK_BOUND] + job->n[BERTH_TASK_RUNNING];
+    int64_t n = job_n_allocated(job);
 
     if (n && job->queue) {
         queue_count(job->queue, job->priority, -n);

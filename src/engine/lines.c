@@ -38,7 +38,7 @@ static void write_key(const struct job *job, struct str *key)
     str_addf(key, "%p %" PRIu32 " %" PRIu32 " %" PRId32 " %" PRId64 " %d %d %d %d %s",
              (void *)job->groups[0].kind, spec->replicas, job->min_available, job->priority,
              job->kept->limit_ms, (int)job->kept->withheld, job->kept->created_at_ms != 0,
-             spec->never_preempts, spec->priority, spec->name);
+             (int)job->kept->preemptable, spec->priority, spec->name);
 }
 
 static struct line *line_ref(struct model *model, const struct job *job)
@@ -69,7 +69,7 @@ static void line_free(struct model *model, struct line *line)
     free(line);
 }
 
-static size_t n_bent(const struct job *a, const struct job *b)
+static bool is_bent(const struct job *a, const struct job *b)
 {
     return a && b && a->kept->created_at_ms > b->kept->created_at_ms;
 }
@@ -99,7 +99,7 @@ static void line_enter(struct line *line, struct job *job)
     job->line_next = next;
     *(prev ? &prev->line_next : &line->first) = job;
     *(next ? &next->line_prev : &line->last) = job;
-    line->n_bent += n_bent(prev, job) + n_bent(job, next) - n_bent(prev, next);
+    line->n_bent += is_bent(prev, job) + is_bent(job, next) - is_bent(prev, next);
     line->n++;
 }
 
@@ -110,7 +110,7 @@ static void line_leave(struct model *model, struct job *job)
 
     *(prev ? &prev->line_next : &line->first) = next;
     *(next ? &next->line_prev : &line->last) = prev;
-    line->n_bent -= n_bent(prev, job) + n_bent(job, next) - n_bent(prev, next);
+    line->n_bent -= is_bent(prev, job) + is_bent(job, next) - is_bent(prev, next);
     job->line = NULL;
     if (!--line->n)
         line_free(model, line);

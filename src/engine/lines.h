@@ -3,8 +3,9 @@
  *
  * A job of one group none of whose tasks has a place stands in a line with all that ask for as
  * much, are as urgent and run as long, by rank. While the first of a line finds no room none
- * behind it would: so a session looks at the first alone, what it finds of it holds for all of
- * them, and a cycle costs what changed and not how many wait. Whoever else is to be looked at
+ * behind it would: so a session looks at the first alone, and what it finds of it holds for all of
+ * them. Deciding costs what changed and not how many wait; only to say of each why it waits still
+ * does. Whoever else is to be looked at
  * (its groups are several, some of it runs, time may open it) is odd and stands alone.
  *
  * Lines are changed as the model is told, never by a session; one that places the first of a line

@@ -35,6 +35,7 @@ static void tell_node(struct world *w, uint64_t *random, uint64_t i)
                    .seq = i,
                    .state = draw(random, 8) ? NODE_READY : NODE_UNREACHABLE,
                    .cordoned = draw(random, 10) == 0,
+                   .revocable_zone = draw(random, 8) ? NULL : "night",
                    .offers = world_amounts(
                        w, (n_nodes == FEW ? 3 : 1) + (int64_t)draw(random, n_nodes == FEW ? 6 : 3),
                        (int64_t)(4 + draw(random, 8)) << 30) });
@@ -44,6 +45,10 @@ static void tell_queue(struct world *w, uint64_t *random, uint64_t i)
 {
     struct berth_queue queue = { .name = name(w, "q", i), .seq = i, .weight = 1 + (int)i };
 
+    if (draw(random, 3) == 0)
+        queue.deserved = world_amounts(w, 2 + (int64_t)draw(random, 10), (int64_t)16 << 30);
+    if (draw(random, 6) == 0)
+        queue.guarantee = world_amounts(w, (int64_t)draw(random, 4), 0);
     if (draw(random, 3) == 0)
         queue.capability = world_amounts(w, 4 + (int64_t)draw(random, 10), (int64_t)64 << 30);
     if (draw(random, 6) == 0)
@@ -58,10 +63,13 @@ static void fill_group(struct world *w, uint64_t *random, struct berth_task_grou
     static const uint16_t port = 80;
     static const uint32_t replicas[SHAPES] = { 1, 1, 3, 4, 1 };
     static const int64_t cpus[SHAPES] = { 1, 2, 1, 2, 9 };
-    uint64_t shape = draw(random, SHAPES);
+    uint64_t shape = draw(random, 2) ? 1 : draw(random, SHAPES); /* lines grow long */
 
     group->replicas = replicas[shape];
     group->asks = world_amounts(w, all_work_alike ? 1 : cpus[shape], (int64_t)1 << 30);
+    if (draw(random, 12) == 0)
+        group->revocable_zone = "*";
+    group->not_preemptable = draw(random, 16) == 0;
     if (draw(random, 25) == 0) {
         group->host_ports = &port;
         group->n_host_ports = 1;
@@ -97,14 +105,14 @@ static void make_odd(struct world *w, uint64_t *random, struct berth_job *job)
 
 static void tell_job(struct world *w, uint64_t *random, uint64_t i)
 {
-    struct berth_task_group group = { .name = draw(random, 8) ? "task" : "work", .role = "task" };
+    struct berth_task_group group = { .name = draw(random, 16) ? "task" : "work", .role = "task" };
     struct berth_job job = { .id = name(w, "j", i),
                              .seq = ++w->seq,
                              .queue = name(w, "q", draw(random, QUEUES)),
                              .priority = (int)draw(random, 2),
                              .phase = draw(random, 6) ? BERTH_PHASE_INQUEUE : BERTH_PHASE_PENDING,
                              .created_at_ms = w->in.now_ms,
-                             .preemptable = BERTH_YES,
+                             .preemptable = draw(random, 12) ? BERTH_YES : BERTH_UNSAID,
                              .groups = &group,
                              .n_groups = 1 };
 
@@ -162,13 +170,15 @@ static void configure(struct world *w, uint64_t *random)
           .text = draw(random, 2) ? "minimum" : "all" },
     };
 
-    world_tell(
-        w, BERTH_CONFIG,
-        &(struct berth_config){ .has_actions = true,
-                                .actions = { steps, COUNT_OF(steps) },
-                                .policy = &(struct berth_value){ .kind = BERTH_VALUE_OBJECT,
-                                                                 .members = policy,
-                                                                 .n_members = COUNT_OF(policy) } });
+    struct berth_config config = { .has_actions = true,
+                                   .actions = { steps, COUNT_OF(steps) },
+                                   .policy =
+                                       &(struct berth_value){ .kind = BERTH_VALUE_OBJECT,
+                                                              .members = policy,
+                                                              .n_members = COUNT_OF(policy) } };
+
+    world_mix(w, draw(random, 2) * draw(random, WORLD_MIXES), &config);
+    world_tell(w, BERTH_CONFIG, &config);
 }
 
 static void note(const struct world *w)
@@ -221,10 +231,11 @@ static void hold_rebuilt(struct world *w)
  * what it would be told itself. */
 static bool is_of_turn(enum wait_code code)
 {
-    return code == WAIT_OVER_CAP || code == WAIT_LARGER_THAN_QUEUE ||
-           code == WAIT_BEHIND_HIGHER_RANK || code == WAIT_LARGER_THAN_ANY_NODE ||
-           code == WAIT_LARGER_THAN_CLUSTER || code == WAIT_PROTECTED_HEAD ||
-           code == WAIT_GANG_INCOMPLETE || code >= WAIT_FIRST_OF_NODE;
+    return code == WAIT_OVER_CAP || code == WAIT_OVER_GUARANTEE_NOT_RECLAIMABLE ||
+           code == WAIT_LARGER_THAN_QUEUE || code == WAIT_BEHIND_HIGHER_RANK ||
+           code == WAIT_LARGER_THAN_ANY_NODE || code == WAIT_LARGER_THAN_CLUSTER ||
+           code == WAIT_PROTECTED_HEAD || code == WAIT_GANG_INCOMPLETE ||
+           code >= WAIT_FIRST_OF_NODE;
 }
 
 /* Who waits, and for what where that does not hang on turns. */
@@ -330,6 +341,7 @@ static void begin(struct world *w, uint64_t *random)
 {
     world_init(w);
     configure(w, random);
+    world_tell(w, BERTH_QUEUE, &(struct berth_queue){ .name = "root", .seq = QUEUES });
     for (uint64_t i = 0; i < QUEUES; i++)
         tell_queue(w, random, i);
     /* On a few nodes all are tried for evictions; on many what they cost is kept. */

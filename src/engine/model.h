@@ -382,6 +382,22 @@ void shelf_key(enum berth_kind kind, const void *object, struct str *out);
 /** Whether a task in the state counts into `used`, or into what is allocated. */
 bool state_holds(enum berth_task_state state);
 bool state_is_allocated(enum berth_task_state state);
+/** How many of a job's tasks, or of a group's, are. */
+static inline uint32_t job_n_allocated(const struct job *job)
+{
+    return job->n[BERTH_TASK_ALLOCATED] + job->n[BERTH_TASK_BINDING] + job->n[BERTH_TASK_BOUND] +
+           job->n[BERTH_TASK_RUNNING];
+}
+static inline uint32_t group_n_allocated(const struct group *group)
+{
+    return group->n[BERTH_TASK_ALLOCATED] + group->n[BERTH_TASK_BINDING] +
+           group->n[BERTH_TASK_BOUND] + group->n[BERTH_TASK_RUNNING];
+}
+/** Likewise, or have succeeded: what counts for a minimum. */
+static inline uint32_t group_n_ready(const struct group *group)
+{
+    return group_n_allocated(group) + group->n[BERTH_TASK_SUCCEEDED];
+}
 
 /** Whether a task's room is being freed, or only promised to it. */
 static inline bool task_is_in_between(const struct task *task)

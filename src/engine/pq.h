@@ -14,7 +14,7 @@ struct session;
 
 /* Where a member goes, as numbers: the smaller first. */
 struct pq_key {
-    int64_t at[3];
+    int64_t at[4];
 };
 
 struct pq_item {

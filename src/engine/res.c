@@ -58,9 +58,7 @@ void res_job(const struct session *s, const struct job *job, bool promised, wide
     }
     for (size_t i = 0; i < job->n_groups; i++) {
         const struct group *g = &job->groups[i];
-        uint32_t n = g->n[BERTH_TASK_ALLOCATED] + g->n[BERTH_TASK_BINDING] +
-                     g->n[BERTH_TASK_BOUND] + g->n[BERTH_TASK_RUNNING] +
-                     (promised ? g->n[BERTH_TASK_PIPELINED] : 0);
+        uint32_t n = group_n_allocated(g) + (promised ? g->n[BERTH_TASK_PIPELINED] : 0);
         if (n)
             res_add_asks(to, &g->kind->asks, n);
     }
@@ -114,12 +112,6 @@ bool res_within(const struct session *s, const wide *a, const wide *b)
     return true;
 }
 
-static uint32_t n_allocated(const struct job *job)
-{
-    return job->n[BERTH_TASK_ALLOCATED] + job->n[BERTH_TASK_BINDING] + job->n[BERTH_TASK_BOUND] +
-           job->n[BERTH_TASK_RUNNING];
-}
-
 /* Once it runs, a job that lost tasks needed for its minimum has nothing reserved. */
 static bool has_reserved(const struct job *job)
 {
@@ -127,43 +119,61 @@ static bool has_reserved(const struct job *job)
 
     return job->kept->has_min_resources &&
            (phase == BERTH_PHASE_INQUEUE ||
-            (phase == BERTH_PHASE_RUNNING && n_allocated(job) >= job->min_available));
+            (phase == BERTH_PHASE_RUNNING && job_n_allocated(job) >= job->min_available));
+}
+
+wide res_most_on_a_node(struct session *s, uint32_t dim)
+{
+    const struct model *model = s->model;
+
+    if (!s->on_a_node) {
+        s->on_a_node = ARENA_NEW0_N(&s->arena, wide, model->dims.n + 1);
+        for (size_t i = 0; i < model->dims.n; i++)
+            for (size_t at = 0; at < model->nodes.n; at++)
+                if (model->columns[i].used[at] > s->on_a_node[i])
+                    s->on_a_node[i] = model->columns[i].used[at];
+    }
+    return s->on_a_node[dim];
+}
+
+uint64_t stamp_fold(uint64_t stamp, wide value)
+{
+    stamp = (stamp ^ (uint64_t)value) * 0x9e3779b97f4a7c15;
+    return stamp ^ stamp >> 29 ^ (uint64_t)(value >> 64);
+}
+
+/* What a job has reserved and does not hold yet, and (elastic not NULL) what it holds above it. */
+static void add_reserved(struct session *s, const struct job *job, wide *const scratch[2],
+                         wide *inqueue, wide *elastic)
+{
+    size_t n = s->model->dims.n;
+    wide *held = scratch[0], *least = scratch[1];
+    bool reserves = has_reserved(job);
+
+    if (!reserves && !(elastic && job_n_allocated(job)))
+        return;
+    memset(held, 0, n * sizeof(wide));
+    memset(least, 0, n * sizeof(wide));
+    res_job(s, job, false, held);
+    res_minimum(s, job, least);
+    for (size_t d = 0; d < n; d++) {
+        if (reserves && least[d] > held[d])
+            inqueue[d] += least[d] - held[d];
+        if (elastic && held[d] > least[d])
+            elastic[d] += held[d] - least[d];
+    }
 }
 
 void res_add_reserved(struct session *s, const struct job *job, wide *const scratch[2],
                       wide *inqueue)
 {
-    size_t n = s->model->dims.n;
-
-    if (!has_reserved(job))
-        return;
-    for (int i = 0; i < 2; i++)
-        memset(scratch[i], 0, n * sizeof(wide));
-    res_job(s, job, false, scratch[0]);
-    res_minimum(s, job, scratch[1]);
-    for (size_t d = 0; d < n; d++)
-        if (scratch[1][d] > scratch[0][d])
-            inqueue[d] += scratch[1][d] - scratch[0][d];
+    add_reserved(s, job, scratch, inqueue, NULL);
 }
 
 void res_reserved(struct session *s, const struct queue *queue, wide *inqueue, wide *elastic)
 {
-    size_t n = s->model->dims.n;
-    wide *held = res_new(s), *least = res_new(s);
+    wide *const scratch[2] = { res_new(s), res_new(s) };
 
-    for (const struct job *job = queue->first; job; job = job->queue_next) {
-        bool reserves = has_reserved(job);
-        if (!reserves && !n_allocated(job))
-            continue;
-        memset(held, 0, n * sizeof(wide));
-        memset(least, 0, n * sizeof(wide));
-        res_job(s, job, false, held);
-        res_minimum(s, job, least);
-        for (size_t d = 0; d < n; d++) {
-            if (reserves && least[d] > held[d])
-                inqueue[d] += least[d] - held[d];
-            if (held[d] > least[d])
-                elastic[d] += held[d] - least[d];
-        }
-    }
+    for (const struct job *job = queue->first; job; job = job->queue_next)
+        add_reserved(s, job, scratch, inqueue, elastic);
 }

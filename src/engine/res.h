@@ -44,6 +44,11 @@ bool res_within(const struct session *s, const wide *a, const wide *b);
 /** Whether a dimension's name is one that resources have in profile volcano. */
 bool res_name_counts(const struct session *s, const char *name);
 
+/** The most that the tasks of any one node could hold of a dimension when it was first asked for. */
+wide res_most_on_a_node(struct session *s, uint32_t dim);
+/** One value more in a number that tells lists of values apart. */
+uint64_t stamp_fold(uint64_t stamp, wide value);
+
 /** Adds what an admitted job has reserved and does not hold yet; scratch: two vectors. */
 void res_add_reserved(struct session *s, const struct job *job, wide *const scratch[2],
                       wide *inqueue);

@@ -1,4 +1,6 @@
 /* Rounds: queues in their order, each with its jobs in theirs. */
+#include <assert.h>
+
 #include "engine/actions.h"
 #include "engine/lines.h"
 
@@ -10,6 +12,8 @@ static int cmp_jobs(struct session *s, const void *a, const void *b)
 static struct pq_key key_job(struct session *s, const void *job)
 {
     struct pq_key key = { { 0 } };
+
+    static_assert(JOB_KEYS < COUNT_OF(key.at), "the rank comes behind them");
 
     job_keys(s, job, key.at);
     key.at[JOB_KEYS] = ((const struct job *)job)->at;

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "engine/actions/hunt.h"
 #include "engine/beam.h"
+#include "engine/hunt.h"
 #include "engine/outside.h"
 
 static void set_shard(struct session *s)
@@ -241,8 +241,7 @@ void seat_list(struct session *s, struct job *job)
 
 uint32_t job_n_ready(const struct job *job)
 {
-    return job->n[BERTH_TASK_ALLOCATED] + job->n[BERTH_TASK_BINDING] + job->n[BERTH_TASK_BOUND] +
-           job->n[BERTH_TASK_RUNNING] + job->n[BERTH_TASK_SUCCEEDED];
+    return job_n_allocated(job) + job->n[BERTH_TASK_SUCCEEDED];
 }
 
 uint32_t job_n_best_effort(const struct job *job)
@@ -268,8 +267,7 @@ static uint32_t role_count(const struct job *job, const char *role, int what)
         const struct group *g = &job->groups[i];
         if (strcmp(g->spec->role ? g->spec->role : "", role) != 0)
             continue;
-        count += g->n[BERTH_TASK_ALLOCATED] + g->n[BERTH_TASK_BINDING] + g->n[BERTH_TASK_BOUND] +
-                 g->n[BERTH_TASK_RUNNING] + g->n[BERTH_TASK_SUCCEEDED];
+        count += group_n_ready(g);
         if (what >= 1)
             count += g->n[BERTH_TASK_PIPELINED];
         if (what == 2 || g->kind->best_effort)

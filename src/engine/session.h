@@ -100,12 +100,13 @@ struct session {
     bool is_refusing; /* a plugin refuses the placement that it was told of last */
     uint32_t cursor;  /* sampling search */
     bool cursor_changed;
+    wide *on_a_node;   /* see res_most_on_a_node; NULL until it is asked */
     wide *total;       /* what queues share, by dimension */
     struct beam *beam; /* see beam.h; NULL until it is used */
     struct kind *as;   /* whom fit searches for, if not the task's own class; NULL mostly */
     struct topology *topology;
     struct protect *protect; /* NULL until a job has room kept */
-    struct hunts *hunts;     /* see actions/hunt.h; NULL until somebody takes room */
+    struct hunts *hunts;     /* see hunt.h; NULL until somebody takes room */
 };
 
 struct statement {

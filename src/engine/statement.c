@@ -2,8 +2,8 @@
 #include <assert.h>
 #include <string.h>
 
-#include "engine/actions/hunt.h"
 #include "engine/devices.h"
+#include "engine/hunt.h"
 #include "engine/session.h"
 
 static void tell(struct session *s, enum hooked_what what, const struct task *task)

@@ -79,9 +79,8 @@ static void count(const struct tenants *tenants, struct tenant *tenant, const st
 static uint32_t n_admitted(const struct group *group)
 {
     const struct berth_job *job = group->job->kept;
-    uint32_t n = group->n[BERTH_TASK_ALLOCATED] + group->n[BERTH_TASK_BINDING] +
-                 group->n[BERTH_TASK_BOUND] + group->n[BERTH_TASK_RUNNING] +
-                 group->n[BERTH_TASK_UNKNOWN] + group->n[BERTH_TASK_PIPELINED];
+    uint32_t n =
+        group_n_allocated(group) + group->n[BERTH_TASK_UNKNOWN] + group->n[BERTH_TASK_PIPELINED];
 
     return job->phase != BERTH_PHASE_PENDING && !job->stopping ? n + group->n[BERTH_TASK_PENDING]
                                                                : n;

@@ -104,6 +104,49 @@ static inline void world_cycle(struct world *w)
     CHECK_OK(berth_engine_cycle(w->engine, &w->in, &w->out, &err), &err);
 }
 
+enum { WORLD_MIXES = 8 };
+
+/*
+ * Gives a configuration plugins other than its profile's: 0 leaves them. The tree of `capacity`
+ * wants a queue `root`; the zone of `tdm` is open for two minutes soon after a world begins.
+ */
+static inline void world_mix(struct world *w, uint64_t mix, struct berth_config *config)
+{
+    static const struct berth_value zone = { .key = "tdm.revocable-zone.night",
+                                             .kind = BERTH_VALUE_TEXT,
+                                             .text = "0:17-0:19" };
+    static const struct berth_value zones = { .kind = BERTH_VALUE_OBJECT,
+                                              .members = (struct berth_value *)&zone,
+                                              .n_members = 1 };
+    static const struct berth_plugin_use first[] = { { .name = "priority" },
+                                                     { .name = "gang" },
+                                                     { .name = "conformance" } };
+    static const char *const shares[WORLD_MIXES] = {
+        "", "capacity", "capacity", "proportion", "share", "share", "capacity", "proportion"
+    };
+    static const char *const others[WORLD_MIXES] = { "", "", "", "", "pdb", "tdm", "pdb", "tdm" };
+    struct berth_plugin_use *uses = ARENA_NEW0_N(&w->arena, struct berth_plugin_use, 5);
+    struct berth_tier *tiers = ARENA_NEW0_N(&w->arena, struct berth_tier, 2);
+
+    if (!mix)
+        return;
+    uses[0] = (struct berth_plugin_use){
+        .name = shares[mix],
+        .has_enabled = true,
+        .enabled = BERTH_HOOKS_DEFAULT | (mix == 2 ? BERTH_HOOK_BIT(BERTH_HOOK_HIERARCHY) : 0)
+    };
+    uses[1].name = "predicates";
+    uses[2].name = "nodeorder";
+    uses[3].name = others[mix];
+    if (text_eq(others[mix], "tdm"))
+        uses[3].arguments = &zones;
+    tiers[0] = (struct berth_tier){ first, COUNT_OF(first) };
+    tiers[1] = (struct berth_tier){ uses, others[mix][0] ? 4 : 3 };
+    config->has_tiers = true;
+    config->tiers = tiers;
+    config->n_tiers = 2;
+}
+
 /* The decisions as "bind j1/task.0>n1,j1/task.1>n2; ..." without admissions. */
 static inline const char *world_groups(struct world *w)
 {

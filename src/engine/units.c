@@ -79,12 +79,6 @@ struct spare {
         *sub_spare; /* by sub-job: its ready tasks, and how many of its group may break */
 };
 
-static int64_t ready_in(const struct group *g)
-{
-    return (int64_t)g->n[BERTH_TASK_ALLOCATED] + g->n[BERTH_TASK_BINDING] + g->n[BERTH_TASK_BOUND] +
-           g->n[BERTH_TASK_RUNNING] + g->n[BERTH_TASK_SUCCEEDED];
-}
-
 static bool same_role(const struct group *a, const struct group *b)
 {
     return text_eq(a->spec->role, b->spec->role);
@@ -106,7 +100,7 @@ static void spare_roles(struct spare *spare)
             spare->roles[g] = -(int64_t)job->kept->minima[i].n;
             for (size_t k = 0; k < job->n_groups; k++)
                 if (same_role(&job->groups[k], &job->groups[g]))
-                    spare->roles[g] += ready_in(&job->groups[k]);
+                    spare->roles[g] += group_n_ready(&job->groups[k]);
         }
     }
 }

@@ -48,15 +48,23 @@ bool victim_before(struct session *s, const struct task *a, const struct task *b
 bool fits_future(const struct session *s, const struct task *task, const struct node *node,
                  const struct victims *more)
 {
-    const struct asks *asks = &task->group->kind->asks;
     bool idle;
 
     if (!more)
         return room_fail(s->model, task->group->kind, node, &idle) == FAIL_NONE;
+    return fits_without(s, task, node, more, NULL);
+}
+
+bool fits_without(const struct session *s, const struct task *task, const struct node *node,
+                  const struct victims *victims, const bool *marked)
+{
+    const struct asks *asks = &task->group->kind->asks;
+
     for (size_t i = 0; i < asks->n; i++) {
         int64_t room = column_future(&s->model->columns[asks->at[i].dim], node->at);
-        for (size_t k = 0; k < more->n; k++)
-            room = wrap_add(room, asks_of(task_asks(more->at[k]), asks->at[i].dim));
+        for (size_t k = 0; k < victims->n; k++)
+            if (!marked || marked[k])
+                room = wrap_add(room, asks_of(task_asks(victims->at[k]), asks->at[i].dim));
         if (asks->at[i].value > room)
             return false;
     }

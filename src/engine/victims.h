@@ -17,6 +17,9 @@ void victims_sort(struct session *s, struct victims *victims, const struct job *
 /** Whether a task fits what the node will have free, with `more` added if that is not NULL. */
 bool fits_future(const struct session *s, const struct task *task, const struct node *node,
                  const struct victims *more);
+/** Whether amounts say that it would fit without those of the victims that are marked (NULL: all). */
+bool fits_without(const struct session *s, const struct task *task, const struct node *node,
+                  const struct victims *victims, const bool *marked);
 /** Whether a task's priority class, or its group, spares it. */
 bool task_is_preemptable(const struct task *task);
 

@@ -55,7 +55,8 @@ static int by_group(const void *a, const void *b, void *arg)
 
 static struct grouped group_by(const struct steps *steps, uint32_t (*of)(const struct op *op))
 {
-    struct grouped g = { NEW0_N(size_t, steps->n + 1), NEW0_N(size_t, steps->n + 1) };
+    struct grouped g = { ARENA_NEW0_N(&steps->s->scratch, size_t, steps->n + 1),
+                         ARENA_NEW0_N(&steps->s->scratch, size_t, steps->n + 1) };
     struct sorter sorter = { steps->ops, of };
 
     for (size_t i = 0; i < steps->n; i++)
@@ -113,7 +114,7 @@ static bool can_redo(const struct steps *steps, size_t of)
 /* What is left, the evictions first. */
 static size_t close_up(struct steps *steps)
 {
-    struct op *left = NEW0_N(struct op, steps->n + 1);
+    struct op *left = ARENA_NEW0_N(&steps->s->scratch, struct op, steps->n + 1);
     size_t n = 0;
 
     for (int rest = 0; rest < 2; rest++)
@@ -121,7 +122,6 @@ static size_t close_up(struct steps *steps)
             if ((steps->ops[i].kind != OP_EVICT) == rest && !steps->is_undone[i])
                 left[n++] = steps->ops[i];
     memcpy(steps->ops, left, n * sizeof(*left));
-    free(left);
     return n;
 }
 
@@ -182,23 +182,16 @@ void give_back_units(struct statement *stmt)
     struct session *s = stmt->s;
     size_t n = s->log.n - stmt->mark;
     struct steps steps = { .s = s, .ops = &s->log.at[stmt->mark], .n = n };
-    size_t *unit = NEW0_N(size_t, n + 1);
+    size_t *unit = ARENA_NEW0_N(&s->scratch, size_t, n + 1);
 
     steps.nodes = group_by(&steps, node_of);
     steps.jobs = group_by(&steps, job_of);
-    steps.is_gone = NEW0_N(bool, n + 1);
-    steps.is_undone = NEW0_N(bool, n + 1);
-    steps.room = NEW0_N(int64_t, s->model->dims.n + 1);
+    steps.is_gone = ARENA_NEW0_N(&s->scratch, bool, n + 1);
+    steps.is_undone = ARENA_NEW0_N(&s->scratch, bool, n + 1);
+    steps.room = ARENA_NEW0_N(&s->scratch, int64_t, s->model->dims.n + 1);
     for (size_t i = n; i-- > 0;)
         if (steps.ops[i].kind == OP_EVICT && !steps.is_undone[i])
             try_unit(&steps, unit, list_unit(&steps, i, unit));
     s->log.n = stmt->mark + close_up(&steps);
-    free(steps.nodes.order);
-    free(steps.nodes.first);
-    free(steps.jobs.order);
-    free(steps.jobs.first);
-    free(steps.is_gone);
-    free(steps.is_undone);
-    free(steps.room);
-    free(unit);
+    arena_clear(&s->scratch);
 }

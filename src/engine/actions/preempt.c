@@ -27,7 +27,7 @@ static const struct argument known[] = {
 };
 
 /* One task that looks for room. */
-struct hunt {
+struct seeker {
     struct session *s;
     struct task *task;
     bool within; /* in its own job, else in others of its queue */
@@ -35,66 +35,67 @@ struct hunt {
     const struct arguments *args;
 };
 
-static bool may_go(const struct hunt *h, const struct task *victim)
+static bool may_go(const struct seeker *seeker, const struct task *victim)
 {
-    const struct job *mine = h->task->group->job, *theirs = victim->group->job;
+    const struct job *mine = seeker->task->group->job, *theirs = victim->group->job;
 
     if (victim->state != BERTH_TASK_BOUND && victim->state != BERTH_TASK_RUNNING)
         return false;
-    if (h->task->group->kind->best_effort && !victim->group->kind->best_effort)
+    if (seeker->task->group->kind->best_effort && !victim->group->kind->best_effort)
         return false;
     if (victim->group->spec->not_preemptable)
         return false; /* what its job says counts for whole gangs alone */
-    return h->within ? theirs == mine : theirs != mine && theirs->queue == mine->queue;
+    return seeker->within ? theirs == mine : theirs != mine && theirs->queue == mine->queue;
 }
 
-static struct victims find_victims(const struct hunt *h, const struct node *node)
+static struct victims find_victims(const struct seeker *seeker, const struct node *node)
 {
-    struct victims from = node_tasks(h->s, node), set;
+    struct victims from = node_tasks(seeker->s, node), set;
     size_t n = 0;
 
     for (size_t i = 0; i < from.n; i++)
-        if (may_go(h, from.at[i]))
+        if (may_go(seeker, from.at[i]))
             from.at[n++] = from.at[i];
     from.n = n;
-    set = victims_agree(h->s, false, h->task, &from);
+    set = victims_agree(seeker->s, false, seeker->task, &from);
     if (set.n)
-        victims_sort(h->s, &set, h->task->group->job);
+        victims_sort(seeker->s, &set, seeker->task->group->job);
     return set;
 }
 
-static bool is_allowed(const struct hunt *h)
+static bool is_allowed(const struct seeker *seeker)
 {
     struct why why;
 
-    return queue_may_allocate(h->s, h->task->group->job->queue, h->task->group->kind, &why);
+    return queue_may_allocate(seeker->s, seeker->task->group->job->queue, seeker->task->group->kind,
+                              &why);
 }
 
-static bool fits_now(const struct hunt *h, const struct node *node)
+static bool fits_now(const struct seeker *seeker, const struct node *node)
 {
-    return is_allowed(h) && fits_future(h->s, h->task, node, NULL) &&
-           !fit_predicate(h->s, h->task->group->kind, node);
+    return is_allowed(seeker) && fits_future(seeker->s, seeker->task, node, NULL) &&
+           !fit_predicate(seeker->s, seeker->task->group->kind, node);
 }
 
 /* Evicts from a node, one by one, until the task fits. */
-static bool take_from(const struct hunt *h, struct node *node)
+static bool take_from(const struct seeker *seeker, struct node *node)
 {
-    struct statement stmt = statement_open(h->s);
-    struct victims set = find_victims(h, node);
+    struct statement stmt = statement_open(seeker->s);
+    struct victims set = find_victims(seeker, node);
     bool evicted = false;
     size_t next = 0;
 
-    if (!fits_future(h->s, h->task, node, &set))
+    if (!fits_future(seeker->s, seeker->task, node, &set))
         return false;
-    while (!fits_now(h, node) && next < set.n) {
+    while (!fits_now(seeker, node) && next < set.n) {
         evicted = evicted || !set.at[next]->group->kind->best_effort;
         statement_evict(&stmt, set.at[next++], "preempt");
     }
-    if (!fits_now(h, node)) {
+    if (!fits_now(seeker, node)) {
         statement_discard(&stmt);
         return false;
     }
-    statement_pipeline(&stmt, h->task, node, evicted, 0);
+    statement_pipeline(&stmt, seeker->task, node, evicted, 0);
     return true;
 }
 
@@ -114,15 +115,15 @@ static int by_score(const void *a, const void *b)
 }
 
 /* Nodes that others' leaving could open; with a soft shard those inside it, or those outside. */
-static size_t list_nodes(const struct hunt *h, bool inside, struct node **nodes)
+static size_t list_nodes(const struct seeker *seeker, bool inside, struct node **nodes)
 {
-    struct session *s = h->s;
+    struct session *s = seeker->s;
     bool divided = s->setup->shard_mode == BERTH_SHARD_SOFT;
-    bool *shut = closed_to(s, h->closed, h->task);
+    bool *shut = closed_to(s, seeker->closed, seeker->task);
     size_t n = 0;
 
     NODE_EACH (node, s->model) {
-        bool fits = fit_is_resolvable(s, h->task->group->kind, node);
+        bool fits = fit_is_resolvable(s, seeker->task->group->kind, node);
         if (fits && !(shut && shut[node->at]) && (divided ? node->in_shard == inside : inside))
             nodes[n++] = node;
         if (shut && !fits)
@@ -131,12 +132,12 @@ static size_t list_nodes(const struct hunt *h, bool inside, struct node **nodes)
     return n;
 }
 
-static void sort_by_score(const struct hunt *h, struct node **nodes, size_t n)
+static void sort_by_score(const struct seeker *seeker, struct node **nodes, size_t n)
 {
-    double *scores = ARENA_NEW0_N(&h->s->arena, double, n + 1);
-    struct scored *list = ARENA_NEW0_N(&h->s->arena, struct scored, n + 1);
+    double *scores = ARENA_NEW0_N(&seeker->s->arena, double, n + 1);
+    struct scored *list = ARENA_NEW0_N(&seeker->s->arena, struct scored, n + 1);
 
-    fit_scores(h->s, h->task, nodes, n, scores);
+    fit_scores(seeker->s, seeker->task, nodes, n, scores);
     for (size_t i = 0; i < n; i++)
         list[i] = (struct scored){ nodes[i], scores[i], i };
     qsort(list, n, sizeof(*list), by_score);
@@ -152,22 +153,22 @@ struct plan {
 };
 
 /* Who must go from a node: everybody in order until it fits, then back who need not. */
-static bool try_node(const struct hunt *h, struct node *node, struct plan *out)
+static bool try_node(const struct seeker *seeker, struct node *node, struct plan *out)
 {
-    struct statement stmt = statement_open(h->s);
-    struct victims set = find_victims(h, node);
+    struct statement stmt = statement_open(seeker->s);
+    struct victims set = find_victims(seeker, node);
     size_t n = 0, kept = 0;
 
-    if (!set.n || !fits_future(h->s, h->task, node, &set))
+    if (!set.n || !fits_future(seeker->s, seeker->task, node, &set))
         return false;
-    while (n < set.n && !fits_now(h, node))
+    while (n < set.n && !fits_now(seeker, node))
         statement_evict(&stmt, set.at[n++], "preempt");
-    if (!n || !fits_now(h, node)) {
+    if (!n || !fits_now(seeker, node)) {
         statement_discard(&stmt);
         return false;
     }
     out->node = node;
-    out->victims.at = ARENA_NEW0_N(&h->s->arena, struct task *, n + 1);
+    out->victims.at = ARENA_NEW0_N(&seeker->s->arena, struct task *, n + 1);
     for (size_t i = n; i-- > 0;) {
         /* Without this one: all that must go of those before it, and of those behind it. */
         statement_discard(&stmt);
@@ -175,7 +176,7 @@ static bool try_node(const struct hunt *h, struct node *node, struct plan *out)
             statement_evict(&stmt, set.at[k], "preempt");
         for (size_t k = 0; k < kept; k++)
             statement_evict(&stmt, out->victims.at[k], "preempt");
-        if (!fits_now(h, node))
+        if (!fits_now(seeker, node))
             out->victims.at[kept++] = set.at[i];
     }
     out->victims.n = kept;
@@ -230,18 +231,18 @@ static size_t wanted(const struct arguments *args, size_t n)
     return want > (int64_t)n ? n : (size_t)want;
 }
 
-static bool dry_run(const struct hunt *h, struct node **nodes, size_t n)
+static bool dry_run(const struct seeker *seeker, struct node **nodes, size_t n)
 {
-    struct statement stmt = statement_open(h->s);
-    size_t found = 0, want = h->s->setup->is_reference ? wanted(h->args, n) : n;
+    struct statement stmt = statement_open(seeker->s);
+    size_t found = 0, want = seeker->s->setup->is_reference ? wanted(seeker->args, n) : n;
     struct plan best = { 0 }, plan;
 
     for (size_t i = 0; i < n && found < want; i++) {
         bool works;
         plan = (struct plan){ 0 };
-        h->s->is_dry_run = true;
-        works = try_node(h, nodes[i], &plan);
-        h->s->is_dry_run = false;
+        seeker->s->is_dry_run = true;
+        works = try_node(seeker, nodes[i], &plan);
+        seeker->s->is_dry_run = false;
         if (!works)
             continue;
         found++;
@@ -252,29 +253,30 @@ static bool dry_run(const struct hunt *h, struct node **nodes, size_t n)
         return false;
     for (size_t i = best.victims.n; i-- > 0;)
         statement_evict(&stmt, best.victims.at[i], "preempt");
-    statement_pipeline(&stmt, h->task, best.node, true, 0);
+    statement_pipeline(&stmt, seeker->task, best.node, true, 0);
     return true;
 }
 
-static bool take_from_any(const struct hunt *h, struct node **nodes, size_t n)
+static bool take_from_any(const struct seeker *seeker, struct node **nodes, size_t n)
 {
-    if (h->args->dry_run)
-        return dry_run(h, nodes, n);
-    sort_by_score(h, nodes, n);
+    if (seeker->args->dry_run)
+        return dry_run(seeker, nodes, n);
+    sort_by_score(seeker, nodes, n);
     for (size_t i = 0; i < n; i++)
-        if (take_from(h, nodes[i]))
+        if (take_from(seeker, nodes[i]))
             return true;
     return false;
 }
 
-static bool preempt(const struct hunt *h)
+static bool preempt(const struct seeker *seeker)
 {
-    struct node **nodes = ARENA_NEW0_N(&h->s->arena, struct node *, h->s->model->nodes.n + 1);
+    struct node **nodes =
+        ARENA_NEW0_N(&seeker->s->arena, struct node *, seeker->s->model->nodes.n + 1);
 
-    if (!task_may_preempt(h->task))
+    if (!task_may_preempt(seeker->task))
         return false;
-    return take_from_any(h, nodes, list_nodes(h, true, nodes)) ||
-           take_from_any(h, nodes, list_nodes(h, false, nodes));
+    return take_from_any(seeker, nodes, list_nodes(seeker, true, nodes)) ||
+           take_from_any(seeker, nodes, list_nodes(seeker, false, nodes));
 }
 
 /* --- Jobs */
@@ -301,8 +303,8 @@ static bool between_jobs(struct session *s, struct job *job, const struct argume
     tasks = tasks_pending(s, job, true);
 
     for (size_t i = 0; i < tasks.n && take_is_wanted(s, job); i++) {
-        struct hunt h = { s, tasks.at[i], false, closed_of(s, job, args), args };
-        preempt(&h);
+        struct seeker seeker = { s, tasks.at[i], false, closed_of(s, job, args), args };
+        preempt(&seeker);
     }
     if (!job_is_pipelined(s, job)) {
         statement_discard(&stmt);
@@ -320,8 +322,8 @@ static void within_job(struct session *s, struct job *job, const struct argument
 
     for (size_t i = 0; i < tasks.n; i++) {
         struct statement stmt = statement_open(s);
-        struct hunt h = { s, tasks.at[i], true, closed_of(s, job, args), args };
-        if (!preempt(&h)) {
+        struct seeker seeker = { s, tasks.at[i], true, closed_of(s, job, args), args };
+        if (!preempt(&seeker)) {
             statement_discard(&stmt);
             return;
         }

@@ -41,8 +41,7 @@ static uint32_t role_ready(const struct job *job, const struct group *of)
         const struct group *g = &job->groups[i];
         if (!same_role(g, of))
             continue;
-        n += g->n[BERTH_TASK_ALLOCATED] + g->n[BERTH_TASK_BINDING] + g->n[BERTH_TASK_BOUND] +
-             g->n[BERTH_TASK_RUNNING] + g->n[BERTH_TASK_SUCCEEDED];
+        n += group_n_ready(g);
         if (g->kind->best_effort)
             n += g->n[BERTH_TASK_PENDING];
     }
@@ -85,7 +84,7 @@ bool role_has_failed(const struct task *task, const bool *failed)
 
 /* --- Nodes that are closed to a role */
 
-/* The first group of each group's role; whether two of one role want different things. */
+/* Whether two groups of one role want different things. */
 static bool are_mixed(const struct job *job)
 {
     for (size_t i = 0; i < job->n_groups; i++) {

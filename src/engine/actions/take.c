@@ -11,7 +11,7 @@
 
 #include "engine/actions.h"
 #include "engine/actions/give_back.h"
-#include "engine/actions/hunt.h"
+#include "engine/hunt.h"
 #include "engine/protect.h"
 #include "engine/sheet.h"
 #include "engine/take.h"
@@ -162,23 +162,6 @@ static bool is_about_amounts(struct session *s, const struct task *task, const s
            queue_may_allocate(s, task->group->job->queue, task->group->kind, &why);
 }
 
-/* Whether the task would fit without those marked. */
-static bool fits_without(const struct session *s, const struct task *task, const struct node *node,
-                         const struct victims *set, const bool *marked)
-{
-    const struct asks *asks = &task->group->kind->asks;
-
-    for (size_t i = 0; i < asks->n; i++) {
-        int64_t room = column_future(&s->model->columns[asks->at[i].dim], node->at);
-        for (size_t k = 0; k < set->n; k++)
-            if (marked[k])
-                room = wrap_add(room, asks_of(task_asks(set->at[k]), asks->at[i].dim));
-        if (asks->at[i].value > room)
-            return false;
-    }
-    return true;
-}
-
 /* Marks in order until the task would fit, then takes back each without whom it would too. */
 static void mark_by_amounts(const struct session *s, const struct task *task,
                             const struct node *node, const struct victims *set, bool *marked)
@@ -297,16 +280,18 @@ static bool take_cheapest(struct session *s, struct task *task, bool reclaim)
     return true;
 }
 
-/* Promises a task room that nobody holds. */
-static void take_free(struct session *s, struct task *task)
+/* Promises a task room that nobody holds; false: its queue may have no more. */
+static bool take_free(struct session *s, struct task *task)
 {
     struct statement stmt = statement_open(s);
     struct choice choice;
     struct why why;
 
-    if (queue_may_allocate(s, task->group->job->queue, task->group->kind, &why) &&
-        protect_best(s, task, &choice))
+    if (!queue_may_allocate(s, task->group->job->queue, task->group->kind, &why))
+        return false;
+    if (protect_best(s, task, &choice))
         statement_pipeline(&stmt, task, choice.node, false, choice.score);
+    return true;
 }
 
 static void take_held(struct session *s, struct task *task, bool reclaim)
@@ -456,7 +441,6 @@ bool take_room(struct session *s, struct job *job, bool reclaim)
     struct statement stmt = statement_open(s);
     struct victims tasks;
     bool is_short, capped = false;
-    struct why why;
 
     if (!take_is_short(s, job) || job->kept->topology.mode || job->kept->n_sub_groups)
         return false;
@@ -464,10 +448,8 @@ bool take_room(struct session *s, struct job *job, bool reclaim)
         return false;
     tasks = tasks_pending(s, job, false);
     /* What nobody holds comes first, so that the share is judged with all of the placement. */
-    for (size_t i = 0; i < tasks.n && take_is_short(s, job); i++) {
-        capped = capped || !queue_may_allocate(s, job->queue, tasks.at[i]->group->kind, &why);
-        take_free(s, tasks.at[i]);
-    }
+    for (size_t i = 0; i < tasks.n && take_is_short(s, job); i++)
+        capped = !take_free(s, tasks.at[i]) || capped;
     for (size_t i = 0; i < tasks.n && take_is_short(s, job); i++)
         if (tasks.at[i]->state == BERTH_TASK_PENDING)
             take_held(s, tasks.at[i], reclaim);

@@ -504,7 +504,7 @@ static bool says_nothing(const struct account *a, const struct asks *asks)
 static wide *left_of(struct session *s, struct account *a)
 {
     if (!a->left) {
-        a->left = res_new(s);
+        a->left = ARENA_NEW0_N(s->lists, wide, s->model->dims.n + 1);
         res_copy(s, a->left, a->allocated);
     }
     return a->left;
@@ -588,7 +588,7 @@ static enum vote reclaimable(struct session *s, struct plugin_use *use, const st
     const struct capacity *c = use->state;
     const struct arguments *args = use->config;
     struct account *taker = account_of(use, task->group->job->queue);
-    struct victims sorted = { arena_copy(&s->arena, from->n ? (void *)from->at : (void *)"",
+    struct victims sorted = { arena_copy(s->lists, from->n ? (void *)from->at : (void *)"",
                                          from->n * sizeof(*from->at)),
                               from->n };
 
@@ -608,6 +608,30 @@ static enum vote reclaimable(struct session *s, struct plugin_use *use, const st
             res_add_asks(left_of(s, up), task_asks(sorted.at[i]), -1);
     }
     return VOTE_PERMIT;
+}
+
+/*
+ * A queue that is over what it deserves, and over its guarantee, by more than any node holds stays
+ * so whichever node is looked at; one that is not gives nothing. Only in between does it matter how
+ * much it has.
+ */
+static uint64_t victims_stamp(struct session *s, struct plugin_use *use, const struct kind *kind,
+                              bool reclaim)
+{
+    const struct capacity *c = use->state;
+    bool allowed = allocatable(s, use, queue_find(s->model, kind->queue), kind, NULL);
+    uint64_t stamp = allowed;
+
+    for (size_t i = 0; i < c->n && !c->is_broken && (reclaim || !allowed); i++)
+        for (uint32_t d = 0; d < s->model->dims.n; d++) {
+            const struct account *a = &c->at[i];
+            wide over = a->allocated[d] - a->deserved[d], spare = a->allocated[d] - a->guarantee[d];
+            wide most = res_most_on_a_node(s, d);
+            bool far = (over <= 0 || over > most) && (spare < 0 || spare > most);
+            stamp =
+                stamp_fold(stamp, allowed && far ? 2 * (over > 0) + (spare > 0) : a->allocated[d]);
+        }
+    return stamp;
 }
 
 /* In the order in which they are named; within the own queue there is nothing to guard. */
@@ -706,6 +730,7 @@ static const wide *deserved(struct session *s, struct plugin_use *use, const str
 
 const struct plugin plugin_capacity = {
     .name = "capacity",
+    .sees_lines = true,
     .configure = configure,
     .open = open_session,
     .queue_order = queue_order,
@@ -713,6 +738,7 @@ const struct plugin plugin_capacity = {
     .allocatable = allocatable,
     .preemptive = preemptive,
     .reclaimable = reclaimable,
+    .victims_stamp = victims_stamp,
     .evictable = evictable,
     .job_enqueueable = job_enqueueable,
     .job_enqueued = job_enqueued,

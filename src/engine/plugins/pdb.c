@@ -60,6 +60,8 @@ static void find_victims(struct session *s, struct plugin_use *use, struct victi
 
 const struct plugin plugin_pdb = {
     .name = "pdb",
+    .sees_lines = true,
+    .has_local_victims = true,
     .preemptable = single,
     .reclaimable = single,
     .victims = find_victims,

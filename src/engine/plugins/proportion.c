@@ -226,7 +226,7 @@ static enum vote reclaimable(struct session *s, struct plugin_use *use, const st
                              const struct victims *from, struct victims *to)
 {
     struct proportion *p = use->state;
-    wide **left = ARENA_NEW0_N(&s->arena, wide *, p->n + 1);
+    wide **left = ARENA_NEW0_N(s->lists, wide *, p->n + 1);
 
     (void)task;
     for (size_t i = 0; i < from->n; i++) {
@@ -235,7 +235,7 @@ static enum vote reclaimable(struct session *s, struct plugin_use *use, const st
         if (!q)
             continue;
         if (!left[queue->at]) {
-            left[queue->at] = res_new(s);
+            left[queue->at] = ARENA_NEW0_N(s->lists, wide, s->model->dims.n + 1);
             res_copy(s, left[queue->at], q->allocated);
         }
         if (res_within(s, left[queue->at], q->deserved))
@@ -244,6 +244,26 @@ static enum vote reclaimable(struct session *s, struct plugin_use *use, const st
         to->at[to->n++] = from->at[i];
     }
     return VOTE_PERMIT;
+}
+
+/*
+ * Whose queue is over what it deserves by more than any node holds is a victim whichever node is
+ * looked at, and whose is not over is none; only in between does it matter how much it has.
+ */
+static uint64_t victims_stamp(struct session *s, struct plugin_use *use, const struct kind *kind,
+                              bool reclaim)
+{
+    const struct proportion *p = use->state;
+    bool allowed = allocatable(s, use, queue_find(s->model, kind->queue), kind, NULL);
+    uint64_t stamp = allowed;
+
+    for (size_t i = 0; i < p->n && (reclaim || !allowed); i++)
+        for (uint32_t d = 0; p->at[i].queue && d < s->model->dims.n; d++) {
+            wide over = p->at[i].allocated[d] - p->at[i].deserved[d];
+            bool far = over <= 0 || over > res_most_on_a_node(s, d);
+            stamp = stamp_fold(stamp, allowed && far ? over > 0 : p->at[i].allocated[d]);
+        }
+    return stamp;
 }
 
 static enum vote job_enqueueable(struct session *s, struct plugin_use *use, const struct job *job,
@@ -310,12 +330,14 @@ static void on_deallocate(struct session *s, struct plugin_use *use, const struc
 
 const struct plugin plugin_proportion = {
     .name = "proportion",
+    .sees_lines = true,
     .open = open_session,
     .queue_order = queue_order,
     .overused = overused,
     .allocatable = allocatable,
     .preemptive = preemptive,
     .reclaimable = reclaimable,
+    .victims_stamp = victims_stamp,
     .job_enqueueable = job_enqueueable,
     .job_enqueued = job_enqueued,
     .deserved = deserved,

@@ -42,7 +42,6 @@ struct share_state {
     struct account *at; /* by queue->at; the top is at[n] */
     size_t n;
     bool has_guarantee;
-    wide *on_a_node; /* by dimension: the most that any node's tasks hold; made when needed */
     struct tenant *tenant_list;
     size_t n_tenants;
 };
@@ -515,27 +514,6 @@ static enum vote evictable(struct session *s, struct plugin_use *use, const stru
     return VOTE_PERMIT;
 }
 
-/* The most that the tasks of any one node can hold of a dimension. */
-static wide most_on_a_node(struct session *s, struct share_state *state, uint32_t d)
-{
-    const struct model *model = s->model;
-
-    if (!state->on_a_node) {
-        state->on_a_node = ARENA_NEW0_N(&s->arena, wide, model->dims.n + 1);
-        for (size_t i = 0; i < model->dims.n; i++)
-            for (size_t at = 0; at < model->nodes.n; at++)
-                if (model->columns[i].used[at] > state->on_a_node[i])
-                    state->on_a_node[i] = model->columns[i].used[at];
-    }
-    return state->on_a_node[d];
-}
-
-static uint64_t fold(uint64_t stamp, wide value)
-{
-    stamp = (stamp ^ (uint64_t)value) * 0x9e3779b97f4a7c15;
-    return stamp ^ stamp >> 29 ^ (uint64_t)(value >> 64);
-}
-
 /*
  * A queue that is over its fair share by more than any node holds stays so whichever node is
  * cleared, and one that is not over gives nothing. Only in between does it matter how much it has.
@@ -552,13 +530,13 @@ static uint64_t victims_stamp(struct session *s, struct plugin_use *use, const s
         for (size_t k = 0; k < kind->asks.n; k++) {
             uint32_t d = kind->asks.at[k].dim;
             wide over = a->allocated[d] - a->fair[d];
-            bool far = over <= 0 || over > most_on_a_node(s, state, d);
-            stamp = fold(stamp, allowed && far ? over > 0 : a->allocated[d]);
+            bool far = over <= 0 || over > res_most_on_a_node(s, d);
+            stamp = stamp_fold(stamp, allowed && far ? over > 0 : a->allocated[d]);
         }
     }
     for (size_t i = 0; i < state->n_tenants && !allowed; i++)
         for (size_t k = 0; k < kind->asks.n; k++)
-            stamp = fold(stamp, state->tenant_list[i].held[kind->asks.at[k].dim]);
+            stamp = stamp_fold(stamp, state->tenant_list[i].held[kind->asks.at[k].dim]);
     return stamp;
 }
 

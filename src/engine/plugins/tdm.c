@@ -143,11 +143,16 @@ static bool is_local(struct session *s, struct plugin_use *use, const struct kin
     return !*(bool *)use->state; /* zones open and close by time alone */
 }
 
+static int64_t job_key(struct session *s, struct plugin_use *use, const struct job *job)
+{
+    (void)s, (void)use;
+    return job->kept->preemptable == BERTH_YES;
+}
+
 static int job_order(struct session *s, struct plugin_use *use, const struct job *a,
                      const struct job *b)
 {
-    (void)s, (void)use;
-    return (int)(a->kept->preemptable == BERTH_YES) - (int)(b->kept->preemptable == BERTH_YES);
+    return (int)(job_key(s, use, a) - job_key(s, use, b));
 }
 
 /* How many tasks of the job may go at a time. */
@@ -237,12 +242,15 @@ static bool job_starving(struct session *s, struct plugin_use *use, const struct
 
 const struct plugin plugin_tdm = {
     .name = "tdm",
+    .sees_lines = true,
     .configure = configure,
     .open = open_session,
     .is_local = is_local,
     .predicate = predicate,
     .score = score,
     .job_order = job_order,
+    .job_key = job_key,
+    .has_local_victims = true,
     .preemptable = preemptable,
     .victims = find_victims,
     .job_pipelined = job_pipelined,

@@ -1,5 +1,5 @@
 /* Hunts: see hunt.h. */
-#include "engine/actions/hunt.h"
+#include "engine/hunt.h"
 
 #include <string.h>
 
