@@ -24,6 +24,7 @@ enum {
     JOB_TASKS_MAX = 10000,
     JOB_GROUPS_MAX = 50,
     JOB_LABELS_MAX_BYTES = 4096,
+    JOB_AFFINITY_MAX_BYTES = 16 << 10,
     JOB_ENV_MAX_BYTES = 64 << 10,
     JOB_ARGS_MAX_BYTES = 128 << 10,
     JOB_PRIORITY_MIN = -1000,
@@ -83,10 +84,14 @@ struct job_group {
     char *user;        /* "" the image's */
     char *runtime;     /* "" the node's default; crun, runc, process */
     struct amounts resources;
+    struct amounts requires_; /* that the node must have, used or not */
+    char *capability;         /* "" any; that the node must have to the letter: image@2.1 */
+    char *node;               /* "" any; the one it may run on */
     struct labels node_selector;
     struct labels preferred_labels;
     struct toleration *tolerations;
     size_t n_tolerations;
+    json_t *affinity; /* as a pod's, keys sorted; NULL none. Who places the job knows its form */
     enum job_network network;
 };
 

@@ -39,15 +39,15 @@ static const struct json_key group_keys[] = {
     { .name = "runtime" },
     { .name = "resources" },
     { "gpu", true },
-    { "requires", true },
-    { "capability", true },
-    { "node", true },
+    { .name = "requires" },
+    { .name = "capability" },
+    { .name = "node" },
     { "pool", true },
     { "spot", true },
     { .name = "nodeSelector" },
     { .name = "preferredLabels" },
     { .name = "tolerations" },
-    { "affinity", true },
+    { .name = "affinity" },
     { "topology", true },
     { .name = "network" },
     { "ports", true },
@@ -202,9 +202,9 @@ static int cmp_amount(const void *a, const void *b)
     return strcmp(((const struct amount *)a)->resource, ((const struct amount *)b)->resource);
 }
 
-static void read_amounts(const struct json_at *up, struct amounts *out)
+static void read_amounts(const struct json_at *up, const char *key, struct amounts *out)
 {
-    struct json_at at = json_at_member(up, "resources");
+    struct json_at at = json_at_member(up, key);
     const char *name;
     json_t *value;
 
@@ -370,6 +370,54 @@ static void read_runtime(const struct json_at *up, struct job_group *group)
         set_text(&group->runtime, runtime_words[runtime]);
 }
 
+/* Which node, by name or by what it must have to the letter. */
+static void read_node(const struct json_at *up, struct job_group *group)
+{
+    struct json_at node = json_at_member(up, "node"), capability = json_at_member(up, "capability");
+    const char *text;
+
+    group->node = text_copy("");
+    group->capability = text_copy("");
+    if (json_get_text(up, "node", &text) && text[0]) {
+        if (name_is_valid_node(text))
+            set_text(&group->node, text);
+        else
+            json_refuse(&node, PROBLEM_INVALID_FIELD, "\"%.80s\" is not a node's name", text);
+    }
+    if (json_get_text(up, "capability", &text) && text[0]) {
+        const char *version = strchr(text, '@');
+        CLEANUP(freep) char *name = text_format("%.*s", (int)strcspn(text, "@"), text);
+        if (version && version[1] && name_is_valid_label(name))
+            set_text(&group->capability, text);
+        else
+            json_refuse(&capability, PROBLEM_INVALID_FIELD,
+                        "\"%.80s\" is not NAME@VERSION, such as image@2.1", text);
+    }
+}
+
+/* Only its size is looked at: its form is known to who places the job. */
+static void read_affinity(const struct json_at *up, struct job_group *group)
+{
+    struct json_at at = json_at_member(up, "affinity");
+    CLEANUP(freep) char *text = NULL;
+
+    if (!at.value)
+        return;
+    if (!json_is_object(at.value)) {
+        json_refuse(&at, PROBLEM_INVALID_FIELD, "must be an object, not %s",
+                    json_type_word(at.value));
+        return;
+    }
+    if (!json_object_size(at.value))
+        return;
+    text = json_dumps(at.value, JSON_COMPACT | JSON_SORT_KEYS);
+    if (strlen(text) > JOB_AFFINITY_MAX_BYTES)
+        json_refuse(&at, PROBLEM_INVALID_FIELD, "%zu bytes as JSON; at most %d", strlen(text),
+                    JOB_AFFINITY_MAX_BYTES);
+    else
+        group->affinity = json_loads(text, 0, NULL);
+}
+
 /* What a group has of its own: all but name and minAvailable, which a flat job has itself. */
 static void read_group(const struct json_at *at, struct job_group *group)
 {
@@ -394,7 +442,10 @@ static void read_group(const struct json_at *at, struct job_group *group)
         json_refuse(at, PROBLEM_INVALID_FIELD, "without an image a command is needed");
     read_labels(at, "env", JOB_ENV_MAX_BYTES, check_env_key, &group->env);
     read_identity(at, group);
-    read_amounts(at, &group->resources);
+    read_amounts(at, "resources", &group->resources);
+    read_amounts(at, "requires", &group->requires_);
+    read_node(at, group);
+    read_affinity(at, group);
     read_labels(at, "nodeSelector", JOB_LABELS_MAX_BYTES, check_label_key, &group->node_selector);
     read_labels(at, "preferredLabels", JOB_LABELS_MAX_BYTES, check_label_key,
                 &group->preferred_labels);

@@ -108,9 +108,14 @@ static json_t *group_to_json(const struct job_group *group)
     set_text(object, "user", group->user);
     set_text(object, "runtime", group->runtime);
     set_amounts(object, "resources", &group->resources);
+    set_amounts(object, "requires", &group->requires_);
+    set_text(object, "capability", group->capability);
+    set_text(object, "node", group->node);
     set_labels(object, "nodeSelector", &group->node_selector);
     set_labels(object, "preferredLabels", &group->preferred_labels);
     set_tolerations(object, group);
+    if (group->affinity)
+        set_new(object, "affinity", json_deep_copy(group->affinity));
     set_text(object, "network", network_words[group->network]);
     return object;
 }

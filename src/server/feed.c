@@ -9,6 +9,7 @@
 #include "base/name.h"
 #include "base/quantity.h"
 #include "server/feed_inside.h"
+#include "server/feed_wants.h"
 
 static void fed_clear(struct fed *fed)
 {
@@ -314,6 +315,7 @@ static void feed_node(struct feed *feed, const struct batch_event *event, struct
     node->offers = read_amounts(offers, arena, row->name);
     node->labels = read_labels(labels, arena);
     node->node_group = read_text(labels, "berth/node-group", arena);
+    node->capabilities = feed_capabilities(&node->labels, arena);
     node->gpu_model = read_text(labels, "berth/gpu-model", arena);
     feed_pools_node(&feed->pools, read_text(labels, "berth/pool", arena), node);
     read_taints(taints, arena, node);
@@ -445,6 +447,8 @@ void feed_job_from_spec(const struct feed *feed, const struct job_spec *spec, co
         groups[i].node_selector = to_labels(&from->node_selector, arena);
         groups[i].preferred_labels = to_labels(&from->preferred_labels, arena);
         tolerations_from_spec(from, arena, &groups[i]);
+        groups[i].requires_ = to_amounts(&from->requires_, arena);
+        feed_wants(from, arena, &groups[i]);
         if (from->min_available)
             minima[out->n_minima++] = (struct berth_minimum){ from->name, from->min_available };
     }

@@ -1,0 +1,16 @@
+/*
+ * Feed, what tasks want of a node beside amounts, labels and taints.
+ */
+#ifndef SERVER_FEED_WANTS_H
+#define SERVER_FEED_WANTS_H
+
+#include "api/job.h"
+#include "base/arena.h"
+#include "berth/engine.h"
+
+/** The node, capability and affinity of a group; texts are borrowed from it. */
+void feed_wants(const struct job_group *from, struct arena *arena, struct berth_task_group *out);
+/** What a node can do: a label `capability/NAME` with a value is NAME@VALUE. */
+struct berth_words feed_capabilities(const struct berth_labels *labels, struct arena *arena);
+
+#endif
