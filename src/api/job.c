@@ -48,6 +48,7 @@ static void group_fini(struct job_group *group)
     amounts_fini(&group->requires_);
     mem_free(group->capability);
     mem_free(group->node);
+    mem_free(group->tier_name);
     json_decref(group->affinity);
     labels_fini(&group->node_selector);
     labels_fini(&group->preferred_labels);

@@ -141,6 +141,15 @@ static const struct {
       "2:1 /capability: \"image\" is not NAME@VERSION, such as image@2.1" },
     { "what must be there below zero", IMG "requires: {cpu: -1}\n",
       "2:12 /requires/cpu: \"-1\" is negative" },
+    { "a topology of another mode", IMG "topology: {mode: firm}\n",
+      "2:12 /topology/mode: \"firm\" is none of: soft, hard" },
+    { "a tier below zero", IMG "topology: {tier: -1}\n",
+      "2:12 /topology/tier: -1 is outside of 0 to 1000" },
+    { "groups that are kept together otherwise",
+      "groups: [{name: a, image: 'oci:/i', topology: {tier: 1}},\n {name: b, image: 'oci:/i', "
+      "topology: {tier: 2}}]\n",
+      "2:29 /groups/1/topology: is another than the first group's: a job is kept together as a "
+      "whole" },
     { "an affinity that is a list", IMG "affinity: [a]\n",
       "2:1 /affinity: must be an object, not a list" },
     { "an affinity of nothing", IMG "affinity: {}\nnode: ''\ncapability: ''\nrequires: {}\n", "" },
@@ -261,7 +270,7 @@ static const char whole[] =
     "    resources: {memory: 256Gi, cpu: 32, licence: 1, none: 0}\n"
     "    requires: {cpu: 64, none: 0}\n    capability: image@2.1\n    node: gpu-a2\n"
     "    nodeSelector: {disk: nvme}\n    preferredLabels: {zone: a}\n"
-    "    affinity: {podAffinity: {b: 1, a: 2}}\n"
+    "    affinity: {podAffinity: {b: 1, a: 2}}\n    topology: {tier: rack}\n"
     "    tolerations: [{key: k, operator: Exists, effect: NoSchedule}]\n    network: none\n";
 
 static const char whole_canonical[] =
@@ -276,6 +285,7 @@ static const char whole_canonical[] =
     "\"requires\":{\"cpu\":\"64\"},\"capability\":\"image@2.1\",\"node\":\"gpu-a2\","
     "\"nodeSelector\":{\"disk\":\"nvme\"},\"preferredLabels\":{\"zone\":\"a\"},"
     "\"tolerations\":[{\"key\":\"k\",\"operator\":\"Exists\",\"effect\":\"NoSchedule\"}],"
+    "\"topology\":{\"mode\":\"hard\",\"tier\":\"rack\"},"
     "\"affinity\":{\"podAffinity\":{\"a\":2,\"b\":1}},\"network\":\"none\"}]}";
 
 static char *canonical(const char *path, const char *text)

@@ -449,6 +449,8 @@ void feed_job_from_spec(const struct feed *feed, const struct job_spec *spec, co
         tolerations_from_spec(from, arena, &groups[i]);
         groups[i].requires_ = to_amounts(&from->requires_, arena);
         feed_wants(from, arena, &groups[i]);
+        if (i == 0) /* the same of all groups */
+            out->topology = feed_topology(from);
         if (from->min_available)
             minima[out->n_minima++] = (struct berth_minimum){ from->name, from->min_available };
     }

@@ -476,7 +476,8 @@ TEST(feed_finds_the_first_task_that_waits)
 
 static const char wants_text[] =
     "{\"name\":\"w\",\"image\":\"dir:/i\",\"requires\":{\"cpu\":64},\"capability\":\"image@2.1\","
-    "\"node\":\"n1\",\"affinity\":{\"podAntiAffinity\":{"
+    "\"node\":\"n1\",\"topology\":{\"mode\":\"soft\",\"tier\":2},\"affinity\":{\"podAntiAffinity\":"
+    "{"
     "\"requiredDuringSchedulingIgnoredDuringExecution\":[{\"topologyKey\":\"zone\","
     "\"labelSelector\":{\"matchLabels\":{\"app\":\"x\"}}}]}}}";
 
@@ -493,6 +494,9 @@ TEST(feed_tells_what_a_group_wants_of_its_node)
     CHECK_EQ(f.deltas.n, 1);
     group = &f.deltas.at[0].job->groups[0];
     CHECK_TEXT(group->pinned_to, "n1");
+    CHECK_EQ(f.deltas.at[0].job->topology.mode, BERTH_TOPOLOGY_SOFT);
+    CHECK(f.deltas.at[0].job->topology.has_tier);
+    CHECK_EQ(f.deltas.at[0].job->topology.highest_tier, 2);
     CHECK_TEXT(group->capability, "image@2.1");
     CHECK_EQ(group->requires_.n, 1);
     CHECK_EQ(group->requires_.at[0].value, 64000);

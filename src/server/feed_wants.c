@@ -30,3 +30,17 @@ struct berth_words feed_capabilities(const struct berth_labels *labels, struct a
                                    labels->at[i].value);
     return (struct berth_words){ at, n };
 }
+
+struct berth_topology feed_topology(const struct job_group *from)
+{
+    static const enum berth_topology_mode modes[] = {
+        [JOB_TOPOLOGY_NONE] = BERTH_TOPOLOGY_NONE,
+        [JOB_TOPOLOGY_SOFT] = BERTH_TOPOLOGY_SOFT,
+        [JOB_TOPOLOGY_HARD] = BERTH_TOPOLOGY_HARD,
+    };
+
+    return (struct berth_topology){ .mode = modes[from->topology],
+                                    .has_tier = from->has_tier,
+                                    .highest_tier = from->tier,
+                                    .tier_name = from->tier_name[0] ? from->tier_name : NULL };
+}

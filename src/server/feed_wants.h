@@ -10,6 +10,8 @@
 
 /** The node, capability and affinity of a group; texts are borrowed from it. */
 void feed_wants(const struct job_group *from, struct arena *arena, struct berth_task_group *out);
+/** What keeps a job together; the name of a tier is borrowed from it. */
+struct berth_topology feed_topology(const struct job_group *from);
 /** What a node can do: a label `capability/NAME` with a value is NAME@VALUE. */
 struct berth_words feed_capabilities(const struct berth_labels *labels, struct arena *arena);
 
