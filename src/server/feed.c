@@ -164,15 +164,6 @@ static struct berth_words read_words(json_t *list, struct arena *arena)
     return (struct berth_words){ at, n };
 }
 
-static enum berth_effect read_effect(const char *word)
-{
-    if (word && strcmp(word, "PreferNoSchedule") == 0)
-        return BERTH_PREFER_NO_SCHEDULE;
-    if (word && strcmp(word, "NoExecute") == 0)
-        return BERTH_NO_EXECUTE;
-    return BERTH_NO_SCHEDULE;
-}
-
 static void read_taints(json_t *list, struct arena *arena, struct berth_node *out)
 {
     struct berth_taint *at = ARENA_NEW0_N(arena, struct berth_taint, json_array_size(list));
@@ -188,7 +179,7 @@ static void read_taints(json_t *list, struct arena *arena, struct berth_node *ou
             continue;
         at[n].key = arena_text(arena, key);
         at[n].value = value ? arena_text(arena, value) : NULL;
-        at[n++].effect = read_effect(json_string_value(json_object_get(taint, "effect")));
+        at[n++].effect = feed_effect(json_string_value(json_object_get(taint, "effect")));
     }
     out->taints = at;
     out->n_taints = n;
@@ -315,6 +306,7 @@ static void feed_node(struct feed *feed, const struct batch_event *event, struct
     node->offers = read_amounts(offers, arena, row->name);
     node->labels = read_labels(labels, arena);
     node->node_group = read_text(labels, "berth/node-group", arena);
+    node->weight = feed_weight(read_text(labels, "berth/weight", arena));
     node->capabilities = feed_capabilities(&node->labels, arena);
     node->gpu_model = read_text(labels, "berth/gpu-model", arena);
     feed_pools_node(&feed->pools, read_text(labels, "berth/pool", arena), node);
@@ -347,25 +339,6 @@ static struct berth_amounts to_amounts(const struct amounts *amounts, struct are
     for (size_t i = 0; i < amounts->n; i++)
         at[i] = (struct berth_amount){ amounts->at[i].resource, amounts->at[i].value };
     return (struct berth_amounts){ at, amounts->n };
-}
-
-static void tolerations_from_spec(const struct job_group *from, struct arena *arena,
-                                  struct berth_task_group *out)
-{
-    struct berth_toleration *at = ARENA_NEW0_N(arena, struct berth_toleration, from->n_tolerations);
-
-    for (size_t i = 0; i < from->n_tolerations; i++) {
-        const struct toleration *toleration = &from->tolerations[i];
-        bool is_any = !toleration->effect || !*toleration->effect;
-
-        at[i].key = toleration->key;
-        at[i].value = toleration->value;
-        at[i].exists = toleration->is_exists;
-        at[i].all_effects = is_any;
-        at[i].effect = is_any ? BERTH_NO_SCHEDULE : read_effect(toleration->effect);
-    }
-    out->tolerations = at;
-    out->n_tolerations = from->n_tolerations;
 }
 
 /* Whether a path ("/a/b", or "/a/b:tag") lies in a folder, which may end with a slash. */
@@ -446,7 +419,6 @@ void feed_job_from_spec(const struct feed *feed, const struct job_spec *spec, co
         groups[i].labels = to_labels(&spec->labels, arena);
         groups[i].node_selector = to_labels(&from->node_selector, arena);
         groups[i].preferred_labels = to_labels(&from->preferred_labels, arena);
-        tolerations_from_spec(from, arena, &groups[i]);
         groups[i].requires_ = to_amounts(&from->requires_, arena);
         feed_wants(from, arena, &groups[i]);
         if (i == 0) /* the same of all groups */

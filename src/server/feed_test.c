@@ -7,8 +7,9 @@
 /* Rows own their texts, so these are not constants. */
 static char n1[] = "n1", train[] = "train", brace[] = "{", prod[] = "prod", root[] = "";
 static char offers[] = "{\"cpu\":8000,\"memory\":1024}";
-static char labels[] = "{\"disk\":\"nvme\",\"berth/node-group\":\"g1\","
-                       "\"berth/pool\":\"spot\",\"capability/image\":\"2.1\"}";
+static char labels[] =
+    "{\"disk\":\"nvme\",\"berth/node-group\":\"g1\","
+    "\"berth/pool\":\"spot\",\"capability/image\":\"2.1\",\"berth/weight\":\"-7\"}";
 static char taints[] = "[{\"key\":\"k\",\"value\":\"v\",\"effect\":\"PreferNoSchedule\"}]";
 static char share_text[] =
     "{\"weight\":3,\"cap\":{\"cpu\":\"12\"},\"deserved\":{},\"minRuntime\":90000,"
@@ -421,6 +422,7 @@ TEST(feed_tells_of_nodes_and_queues)
     CHECK_TEXT(told->labels.at[0].key, "disk");
     CHECK_TEXT(told->node_group, "g1");
     CHECK_TEXT(told->pool, "spot");
+    CHECK_EQ(told->weight, -7);
     CHECK_EQ(told->capabilities.n, 1);
     CHECK_TEXT(told->capabilities.at[0], "image@2.1");
     CHECK_EQ(told->taints[0].effect, BERTH_PREFER_NO_SCHEDULE);

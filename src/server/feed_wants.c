@@ -1,10 +1,42 @@
 /* Feed, wants: see feed_wants.h. */
 #include "server/feed_wants.h"
 
+#include <string.h>
+
 #include "base/log.h"
 #include "scenario/scenario.h"
 
 #define CAPABILITY "capability/"
+
+enum { NODE_WEIGHT = 100, NODE_WEIGHT_MAX = 1000000 };
+
+enum berth_effect feed_effect(const char *word)
+{
+    if (word && strcmp(word, "PreferNoSchedule") == 0)
+        return BERTH_PREFER_NO_SCHEDULE;
+    if (word && strcmp(word, "NoExecute") == 0)
+        return BERTH_NO_EXECUTE;
+    return BERTH_NO_SCHEDULE;
+}
+
+static void read_tolerations(const struct job_group *from, struct arena *arena,
+                             struct berth_task_group *out)
+{
+    struct berth_toleration *at = ARENA_NEW0_N(arena, struct berth_toleration, from->n_tolerations);
+
+    for (size_t i = 0; i < from->n_tolerations; i++) {
+        const struct toleration *toleration = &from->tolerations[i];
+        bool is_any = !toleration->effect || !*toleration->effect;
+
+        at[i].key = toleration->key;
+        at[i].value = toleration->value;
+        at[i].exists = toleration->is_exists;
+        at[i].all_effects = is_any;
+        at[i].effect = is_any ? BERTH_NO_SCHEDULE : feed_effect(toleration->effect);
+    }
+    out->tolerations = at;
+    out->n_tolerations = from->n_tolerations;
+}
 
 void feed_wants(const struct job_group *from, struct arena *arena, struct berth_task_group *out)
 {
@@ -12,6 +44,7 @@ void feed_wants(const struct job_group *from, struct arena *arena, struct berth_
 
     out->pinned_to = from->node[0] ? from->node : NULL;
     out->capability = from->capability[0] ? from->capability : NULL;
+    read_tolerations(from, arena, out);
     if (!from->affinity)
         return;
     out->affinity = scenario_affinity_read(from->affinity, "", arena, &problem);
@@ -43,4 +76,13 @@ struct berth_topology feed_topology(const struct job_group *from)
                                     .has_tier = from->has_tier,
                                     .highest_tier = from->tier,
                                     .tier_name = from->tier_name[0] ? from->tier_name : NULL };
+}
+
+int feed_weight(const char *label)
+{
+    int64_t weight;
+
+    return label && text_to_int(label, -NODE_WEIGHT_MAX, NODE_WEIGHT_MAX, &weight) == 0
+               ? (int)weight
+               : NODE_WEIGHT;
 }
