@@ -27,6 +27,13 @@ static void texts_fini(struct texts *texts)
     mem_free(texts->at);
 }
 
+static void amounts_fini(struct amounts *amounts)
+{
+    for (size_t i = 0; i < amounts->n; i++)
+        mem_free(amounts->at[i].resource);
+    mem_free(amounts->at);
+}
+
 static void group_fini(struct job_group *group)
 {
     mem_free(group->name);
@@ -37,9 +44,12 @@ static void group_fini(struct job_group *group)
     mem_free(group->work_dir);
     mem_free(group->user);
     mem_free(group->runtime);
-    for (size_t i = 0; i < group->resources.n; i++)
-        mem_free(group->resources.at[i].resource);
-    mem_free(group->resources.at);
+    amounts_fini(&group->resources);
+    amounts_fini(&group->requires_);
+    mem_free(group->capability);
+    mem_free(group->node);
+    mem_free(group->tier_name);
+    json_decref(group->affinity);
     labels_fini(&group->node_selector);
     labels_fini(&group->preferred_labels);
     for (size_t i = 0; i < group->n_tolerations; i++) {

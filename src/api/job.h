@@ -24,6 +24,8 @@ enum {
     JOB_TASKS_MAX = 10000,
     JOB_GROUPS_MAX = 50,
     JOB_LABELS_MAX_BYTES = 4096,
+    JOB_AFFINITY_MAX_BYTES = 16 << 10,
+    JOB_TIER_MAX = 1000,
     JOB_ENV_MAX_BYTES = 64 << 10,
     JOB_ARGS_MAX_BYTES = 128 << 10,
     JOB_PRIORITY_MIN = -1000,
@@ -36,6 +38,7 @@ enum {
 
 enum job_on_failure { ON_FAILURE_STOP, ON_FAILURE_CONTINUE };
 enum job_on_disconnect { ON_DISCONNECT_STOP, ON_DISCONNECT_KEEP };
+enum job_topology { JOB_TOPOLOGY_NONE, JOB_TOPOLOGY_SOFT, JOB_TOPOLOGY_HARD };
 enum job_network { JOB_NETWORK_HOST, JOB_NETWORK_NONE };
 
 /* An amount of a resource, in its quantity_unit. */
@@ -83,10 +86,18 @@ struct job_group {
     char *user;        /* "" the image's */
     char *runtime;     /* "" the node's default; crun, runc, process */
     struct amounts resources;
+    struct amounts requires_; /* that the node must have, used or not */
+    char *capability;         /* "" any; that the node must have to the letter: image@2.1 */
+    char *node;               /* "" any; the one it may run on */
     struct labels node_selector;
     struct labels preferred_labels;
     struct toleration *tolerations;
     size_t n_tolerations;
+    enum job_topology topology;
+    bool has_tier; /* the highest tier of a domain that will do, by number */
+    int tier;
+    char *tier_name;  /* or by name; "" neither, or by number */
+    json_t *affinity; /* as a pod's, keys sorted; NULL none. Who places the job knows its form */
     enum job_network network;
 };
 

@@ -39,16 +39,16 @@ static const struct json_key group_keys[] = {
     { .name = "runtime" },
     { .name = "resources" },
     { "gpu", true },
-    { "requires", true },
-    { "capability", true },
-    { "node", true },
+    { .name = "requires" },
+    { .name = "capability" },
+    { .name = "node" },
     { "pool", true },
     { "spot", true },
     { .name = "nodeSelector" },
     { .name = "preferredLabels" },
     { .name = "tolerations" },
-    { "affinity", true },
-    { "topology", true },
+    { .name = "affinity" },
+    { .name = "topology" },
     { .name = "network" },
     { "ports", true },
     { "volumes", true },
@@ -202,9 +202,9 @@ static int cmp_amount(const void *a, const void *b)
     return strcmp(((const struct amount *)a)->resource, ((const struct amount *)b)->resource);
 }
 
-static void read_amounts(const struct json_at *up, struct amounts *out)
+static void read_amounts(const struct json_at *up, const char *key, struct amounts *out)
 {
-    struct json_at at = json_at_member(up, "resources");
+    struct json_at at = json_at_member(up, key);
     const char *name;
     json_t *value;
 
@@ -370,6 +370,77 @@ static void read_runtime(const struct json_at *up, struct job_group *group)
         set_text(&group->runtime, runtime_words[runtime]);
 }
 
+/* Which node, by name or by what it must have to the letter. */
+static void read_node(const struct json_at *up, struct job_group *group)
+{
+    struct json_at node = json_at_member(up, "node"), capability = json_at_member(up, "capability");
+    const char *text;
+
+    group->node = text_copy("");
+    group->capability = text_copy("");
+    if (json_get_text(up, "node", &text) && text[0]) {
+        if (name_is_valid_node(text))
+            set_text(&group->node, text);
+        else
+            json_refuse(&node, PROBLEM_INVALID_FIELD, "\"%.80s\" is not a node's name", text);
+    }
+    if (json_get_text(up, "capability", &text) && text[0]) {
+        const char *version = strchr(text, '@');
+        CLEANUP(freep) char *name = text_format("%.*s", (int)strcspn(text, "@"), text);
+        if (version && version[1] && name_is_valid_label(name))
+            set_text(&group->capability, text);
+        else
+            json_refuse(&capability, PROBLEM_INVALID_FIELD,
+                        "\"%.80s\" is not NAME@VERSION, such as image@2.1", text);
+    }
+}
+
+/* Only its size is looked at: its form is known to who places the job. */
+static void read_affinity(const struct json_at *up, struct job_group *group)
+{
+    struct json_at at = json_at_member(up, "affinity");
+    CLEANUP(freep) char *text = NULL;
+
+    if (!at.value)
+        return;
+    if (!json_is_object(at.value)) {
+        json_refuse(&at, PROBLEM_INVALID_FIELD, "must be an object, not %s",
+                    json_type_word(at.value));
+        return;
+    }
+    if (!json_object_size(at.value))
+        return;
+    text = json_dumps(at.value, JSON_COMPACT | JSON_SORT_KEYS);
+    if (strlen(text) > JOB_AFFINITY_MAX_BYTES)
+        json_refuse(&at, PROBLEM_INVALID_FIELD, "%zu bytes as JSON; at most %d", strlen(text),
+                    JOB_AFFINITY_MAX_BYTES);
+    else
+        group->affinity = json_loads(text, 0, NULL);
+}
+
+/* Which network domains keep it together: those up to a tier, by number or name. */
+static void read_topology(const struct json_at *up, struct job_group *group)
+{
+    static const struct json_key keys[] = { { .name = "mode" }, { .name = "tier" } };
+    struct json_at at = json_at_member(up, "topology"), tier = json_at_member(&at, "tier");
+    int mode = JOB_TOPOLOGY_HARD - 1;
+    int64_t number = 0;
+    const char *name;
+
+    group->tier_name = text_copy("");
+    if (!at.value || !json_check_object(&at, keys, COUNT_OF(keys)) || !json_object_size(at.value))
+        return;
+    json_get_word(&at, "mode", topology_words, COUNT_OF(topology_words), &mode);
+    group->topology = (enum job_topology)(mode + 1);
+    if (json_is_string(tier.value)) {
+        if (json_get_text(&at, "tier", &name))
+            set_text(&group->tier_name, name);
+    } else if (tier.value && json_get_int(&at, "tier", 0, JOB_TIER_MAX, &number)) {
+        group->has_tier = true;
+        group->tier = (int)number;
+    }
+}
+
 /* What a group has of its own: all but name and minAvailable, which a flat job has itself. */
 static void read_group(const struct json_at *at, struct job_group *group)
 {
@@ -394,7 +465,11 @@ static void read_group(const struct json_at *at, struct job_group *group)
         json_refuse(at, PROBLEM_INVALID_FIELD, "without an image a command is needed");
     read_labels(at, "env", JOB_ENV_MAX_BYTES, check_env_key, &group->env);
     read_identity(at, group);
-    read_amounts(at, &group->resources);
+    read_amounts(at, "resources", &group->resources);
+    read_amounts(at, "requires", &group->requires_);
+    read_node(at, group);
+    read_affinity(at, group);
+    read_topology(at, group);
     read_labels(at, "nodeSelector", JOB_LABELS_MAX_BYTES, check_label_key, &group->node_selector);
     read_labels(at, "preferredLabels", JOB_LABELS_MAX_BYTES, check_label_key,
                 &group->preferred_labels);
@@ -412,6 +487,22 @@ static void read_listed_group(const struct json_at *at, struct job_group *group)
     read_group(at, group);
     json_get_int(at, "minAvailable", 0, group->replicas, &min_available);
     group->min_available = (uint32_t)min_available;
+}
+
+/* A job is kept together as a whole: what its groups say of it must be the same. */
+static void check_topologies(const struct json_at *groups, const struct job_spec *spec)
+{
+    const struct job_group *first = &spec->groups[0];
+
+    for (size_t i = 1; i < spec->n_groups; i++) {
+        const struct job_group *group = &spec->groups[i];
+        struct json_at item = json_at_item(groups, i), at = json_at_member(&item, "topology");
+
+        if (group->topology != first->topology || group->has_tier != first->has_tier ||
+            group->tier != first->tier || !text_eq(group->tier_name, first->tier_name))
+            json_refuse(&at, PROBLEM_INVALID_FIELD,
+                        "is another than the first group's: a job is kept together as a whole");
+    }
 }
 
 static void check_names_differ(const struct json_at *groups, const struct job_spec *spec)
@@ -468,6 +559,7 @@ static void read_groups(const struct json_at *top, struct job_spec *spec)
         json_refuse(&groups, PROBLEM_INVALID_FIELD, "%" PRIu64 " tasks in all; at most %d", n_tasks,
                     JOB_TASKS_MAX);
     check_names_differ(&groups, spec);
+    check_topologies(&groups, spec);
     spec->n_tasks = (uint32_t)n_tasks;
 }
 

@@ -136,6 +136,23 @@ static const struct {
     { "user", IMG "user: root\n", "2:1 /user: \"root\" is not a user: UID or UID:GID, in numbers" },
     { "user too large", IMG "user: '4294967295'\n",
       "2:1 /user: \"4294967295\" is not a user: UID or UID:GID, in numbers" },
+    { "a node that is none", IMG "node: a b\n", "2:1 /node: \"a b\" is not a node's name" },
+    { "a capability without a version", IMG "capability: image\n",
+      "2:1 /capability: \"image\" is not NAME@VERSION, such as image@2.1" },
+    { "what must be there below zero", IMG "requires: {cpu: -1}\n",
+      "2:12 /requires/cpu: \"-1\" is negative" },
+    { "a topology of another mode", IMG "topology: {mode: firm}\n",
+      "2:12 /topology/mode: \"firm\" is none of: soft, hard" },
+    { "a tier below zero", IMG "topology: {tier: -1}\n",
+      "2:12 /topology/tier: -1 is outside of 0 to 1000" },
+    { "groups that are kept together otherwise",
+      "groups: [{name: a, image: 'oci:/i', topology: {tier: 1}},\n {name: b, image: 'oci:/i', "
+      "topology: {tier: 2}}]\n",
+      "2:29 /groups/1/topology: is another than the first group's: a job is kept together as a "
+      "whole" },
+    { "an affinity that is a list", IMG "affinity: [a]\n",
+      "2:1 /affinity: must be an object, not a list" },
+    { "an affinity of nothing", IMG "affinity: {}\nnode: ''\ncapability: ''\nrequires: {}\n", "" },
     { "user and group", IMG "user: 1000:1000\n", "" },
     { "workDir", IMG "workDir: work\n",
       "2:1 /workDir: workDir \"work\" is not absolute: it begins with /" },
@@ -251,7 +268,9 @@ static const char whole[] =
     "    image: oci:/srv/img/train\n    command: [torchrun]\n    args: [train.py]\n"
     "    env: {LR: '0.1', A: ''}\n    workDir: /work\n    user: '1000:1000'\n    runtime: crun\n"
     "    resources: {memory: 256Gi, cpu: 32, licence: 1, none: 0}\n"
+    "    requires: {cpu: 64, none: 0}\n    capability: image@2.1\n    node: gpu-a2\n"
     "    nodeSelector: {disk: nvme}\n    preferredLabels: {zone: a}\n"
+    "    affinity: {podAffinity: {b: 1, a: 2}}\n    topology: {tier: rack}\n"
     "    tolerations: [{key: k, operator: Exists, effect: NoSchedule}]\n    network: none\n";
 
 static const char whole_canonical[] =
@@ -263,9 +282,11 @@ static const char whole_canonical[] =
     "\"image\":\"oci:/srv/img/train\",\"command\":[\"torchrun\"],\"args\":[\"train.py\"],"
     "\"env\":{\"A\":\"\",\"LR\":\"0.1\"},\"workDir\":\"/work\",\"user\":\"1000:1000\","
     "\"runtime\":\"crun\",\"resources\":{\"cpu\":\"32\",\"licence\":\"1\",\"memory\":\"256Gi\"},"
+    "\"requires\":{\"cpu\":\"64\"},\"capability\":\"image@2.1\",\"node\":\"gpu-a2\","
     "\"nodeSelector\":{\"disk\":\"nvme\"},\"preferredLabels\":{\"zone\":\"a\"},"
     "\"tolerations\":[{\"key\":\"k\",\"operator\":\"Exists\",\"effect\":\"NoSchedule\"}],"
-    "\"network\":\"none\"}]}";
+    "\"topology\":{\"mode\":\"hard\",\"tier\":\"rack\"},"
+    "\"affinity\":{\"podAffinity\":{\"a\":2,\"b\":1}},\"network\":\"none\"}]}";
 
 static char *canonical(const char *path, const char *text)
 {

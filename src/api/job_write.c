@@ -93,6 +93,20 @@ static void set_tolerations(json_t *object, const struct job_group *group)
     set_new(object, "tolerations", list);
 }
 
+static void set_topology(json_t *object, const struct job_group *group)
+{
+    json_t *value;
+
+    if (group->topology == JOB_TOPOLOGY_NONE)
+        return;
+    value = json_object();
+    set_text(value, "mode", topology_words[group->topology - 1]);
+    set_text(value, "tier", group->tier_name);
+    if (group->has_tier)
+        set_new(value, "tier", json_integer(group->tier));
+    set_new(object, "topology", value);
+}
+
 static json_t *group_to_json(const struct job_group *group)
 {
     json_t *object = json_object();
@@ -108,9 +122,15 @@ static json_t *group_to_json(const struct job_group *group)
     set_text(object, "user", group->user);
     set_text(object, "runtime", group->runtime);
     set_amounts(object, "resources", &group->resources);
+    set_amounts(object, "requires", &group->requires_);
+    set_text(object, "capability", group->capability);
+    set_text(object, "node", group->node);
     set_labels(object, "nodeSelector", &group->node_selector);
     set_labels(object, "preferredLabels", &group->preferred_labels);
     set_tolerations(object, group);
+    set_topology(object, group);
+    if (group->affinity)
+        set_new(object, "affinity", json_deep_copy(group->affinity));
     set_text(object, "network", network_words[group->network]);
     return object;
 }

@@ -1,6 +1,8 @@
 /* Affinity, in the shape of a pod's: nodeAffinity, podAffinity, podAntiAffinity. */
 #include <string.h>
 
+#include "base/str.h"
+#include "scenario/scenario.h"
 #include "scenario/take.h"
 
 #define REQUIRED  "requiredDuringSchedulingIgnoredDuringExecution"
@@ -196,4 +198,23 @@ bool take_affinity(struct reader *r, const struct json_at *up, const char *key,
     if (json_object_size(at.value))
         *out = affinity;
     return true;
+}
+
+const struct berth_affinity *scenario_affinity_read(const json_t *value, const char *pointer,
+                                                    struct arena *arena, struct problem *problem)
+{
+    CLEANUP(json_decrefp) json_t *up = json_object();
+    const struct berth_affinity *affinity = NULL;
+    struct reader reader = { .arena = arena };
+    struct problem found = { 0 };
+    struct json_at at;
+
+    json_object_set(up, "affinity", (json_t *)value);
+    at = json_at_top(up, &found);
+    take_affinity(&reader, &at, "affinity", &affinity);
+    for (size_t i = 0; i < found.n_fields && i < PROBLEM_FIELDS_MAX; i++) {
+        CLEANUP(freep) char *place = text_format("%s%s", pointer, found.fields[i].pointer);
+        problem_add(problem, found.fields[i].code, place, "%s", found.fields[i].text);
+    }
+    return found.code == PROBLEM_NONE ? affinity : NULL;
 }

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "api/problem.h"
+#include "base/arena.h"
 #include "base/str.h"
 #include "berth/engine.h"
 
@@ -76,6 +77,16 @@ void scenario_result_fini(struct scenario_result *result);
  *          the result)
  */
 MUST_CHECK int scenario_check(struct scenario *scenario, struct scenario_result *out);
+
+/**
+ * Reads an affinity in the shape of a pod's, as jobs have it.
+ *
+ * @value    what it is read from: texts are borrowed from it
+ * @problem  gains every fault, its pointer behind that of `pointer`
+ * Returns   NULL: it says nothing, or will not do
+ */
+const struct berth_affinity *scenario_affinity_read(const json_t *value, const char *pointer,
+                                                    struct arena *arena, struct problem *problem);
 
 /* A configuration read from a text. */
 struct scenario_config;

@@ -9,6 +9,7 @@
 #include "base/name.h"
 #include "base/quantity.h"
 #include "server/feed_inside.h"
+#include "server/feed_wants.h"
 
 static void fed_clear(struct fed *fed)
 {
@@ -164,15 +165,6 @@ static struct berth_words read_words(json_t *list, struct arena *arena)
     return (struct berth_words){ at, n };
 }
 
-enum berth_effect feed_effect(const char *word)
-{
-    if (word && strcmp(word, "PreferNoSchedule") == 0)
-        return BERTH_PREFER_NO_SCHEDULE;
-    if (word && strcmp(word, "NoExecute") == 0)
-        return BERTH_NO_EXECUTE;
-    return BERTH_NO_SCHEDULE;
-}
-
 static void read_taints(json_t *list, struct arena *arena, struct berth_node *out)
 {
     struct berth_taint *at = ARENA_NEW0_N(arena, struct berth_taint, json_array_size(list));
@@ -315,6 +307,8 @@ static void feed_node(struct feed *feed, const struct batch_event *event, struct
     node->offers = read_amounts(offers, arena, row->name);
     node->labels = read_labels(labels, arena);
     node->node_group = read_text(labels, "berth/node-group", arena);
+    node->weight = feed_weight(read_text(labels, "berth/weight", arena));
+    node->capabilities = feed_capabilities(&node->labels, arena);
     node->gpu_model = read_text(labels, "berth/gpu-model", arena);
     feed_pools_node(&feed->pools, read_text(labels, "berth/pool", arena), node);
     read_taints(taints, arena, node);

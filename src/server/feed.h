@@ -21,7 +21,7 @@ struct feed_engine_from {
     const struct berth_config *config;       /* NULL: profile berth */
     const struct berth_plugin_file *plugins; /* that it may name */
     size_t n_plugins;
-    const struct berth_delta *objects; /* pools and chains of the configuration */
+    const struct berth_delta *objects; /* pools, chains and network domains of the configuration */
     size_t n_objects;
 };
 

@@ -47,7 +47,5 @@ struct feed {
 /** The folder that an image must be allowed from: one that some node allows, or "/"; NULL: any
  * node has it. Borrowed from the feed. */
 const char *feed_image_folder(const struct feed *feed, const char *image);
-/** A taint's effect by its word. */
-enum berth_effect feed_effect(const char *word);
 
 #endif

@@ -23,10 +23,10 @@ void feed_pools_init(struct feed_pools *pools, const struct berth_delta *objects
     for (size_t i = 0; i < n; i++) {
         struct pool *pool;
 
-        if (objects[i].kind == BERTH_CHAIN)
-            VEC_PUSH(&pools->chains, objects[i]);
-        if (objects[i].kind != BERTH_POOL)
+        if (objects[i].kind != BERTH_POOL) {
+            VEC_PUSH(&pools->others, objects[i]);
             continue;
+        }
         pool = NEW0(struct pool);
         pool->spec = *objects[i].pool;
         /* The configuration is read as of 1970: what it says is how long. */
@@ -59,7 +59,7 @@ void feed_pools_fini(struct feed_pools *pools)
     VEC_EACH (pool, &pools->pools)
         mem_free(*pool);
     VEC_FINI(&pools->pools);
-    VEC_FINI(&pools->chains);
+    VEC_FINI(&pools->others);
 }
 
 static struct pool *find(const struct feed_pools *pools, const char *name)
@@ -83,8 +83,8 @@ void feed_pools_tell(const struct feed_pools *pools, struct arena *arena,
 {
     VEC_EACH (pool, &pools->pools)
         tell_pool(*pool, arena, deltas);
-    VEC_EACH (chain, &pools->chains)
-        VEC_PUSH(deltas, *chain);
+    VEC_EACH (other, &pools->others)
+        VEC_PUSH(deltas, *other);
 }
 
 static void tell_order(const struct row_order *row, bool is_over, struct arena *arena,

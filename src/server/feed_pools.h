@@ -18,17 +18,17 @@ struct ordered;
 
 struct feed_pools {
     VEC_OF(struct pool *) pools;
-    VEC_OF(struct berth_delta) chains;
-    struct map orders; /* key to struct ordered */
+    VEC_OF(struct berth_delta) others; /* chains and network domains, which nothing changes */
+    struct map orders;                 /* key to struct ordered */
 };
 
-/** @objects  pools and chains, as the configuration has them; borrowed */
+/** @objects  what the configuration has: pools, chains, network domains; borrowed */
 void feed_pools_init(struct feed_pools *pools, const struct berth_delta *objects, size_t n);
 void feed_pools_fini(struct feed_pools *pools);
 /** Forgets the orders. */
 void feed_pools_forget(struct feed_pools *pools);
 
-/** Adds all pools and chains, for a new engine. */
+/** Adds all that the configuration has, for a new engine. */
 void feed_pools_tell(const struct feed_pools *pools, struct arena *arena,
                      struct feed_deltas *deltas);
 /** Takes an order's row. */

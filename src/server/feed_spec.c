@@ -3,6 +3,7 @@
 
 #include "server/feed.h"
 #include "server/feed_inside.h"
+#include "server/feed_wants.h"
 
 static struct berth_labels to_labels(const struct labels *labels, struct arena *arena)
 {
@@ -20,25 +21,6 @@ static struct berth_amounts to_amounts(const struct amounts *amounts, struct are
     for (size_t i = 0; i < amounts->n; i++)
         at[i] = (struct berth_amount){ amounts->at[i].resource, amounts->at[i].value };
     return (struct berth_amounts){ at, amounts->n };
-}
-
-static void tolerations_from_spec(const struct job_group *from, struct arena *arena,
-                                  struct berth_task_group *out)
-{
-    struct berth_toleration *at = ARENA_NEW0_N(arena, struct berth_toleration, from->n_tolerations);
-
-    for (size_t i = 0; i < from->n_tolerations; i++) {
-        const struct toleration *toleration = &from->tolerations[i];
-        bool is_any = !toleration->effect || !*toleration->effect;
-
-        at[i].key = toleration->key;
-        at[i].value = toleration->value;
-        at[i].exists = toleration->is_exists;
-        at[i].all_effects = is_any;
-        at[i].effect = is_any ? BERTH_NO_SCHEDULE : feed_effect(toleration->effect);
-    }
-    out->tolerations = at;
-    out->n_tolerations = from->n_tolerations;
 }
 
 /* Whether a path ("/a/b", or "/a/b:tag") lies in a folder, which may end with a slash. */
@@ -139,7 +121,10 @@ void feed_job_from_spec(const struct feed *feed, const struct job_spec *spec, co
         groups[i].labels = to_labels(&spec->labels, arena);
         groups[i].node_selector = to_labels(&from->node_selector, arena);
         groups[i].preferred_labels = to_labels(&from->preferred_labels, arena);
-        tolerations_from_spec(from, arena, &groups[i]);
+        groups[i].requires_ = to_amounts(&from->requires_, arena);
+        feed_wants(from, arena, &groups[i]);
+        if (i == 0) /* the same of all groups */
+            out->topology = feed_topology(from);
         if (from->min_available)
             minima[out->n_minima++] = (struct berth_minimum){ from->name, from->min_available };
     }

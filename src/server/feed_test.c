@@ -8,7 +8,9 @@
 /* Rows own their texts, so these are not constants. */
 static char n1[] = "n1", train[] = "train", brace[] = "{", prod[] = "prod", root[] = "";
 static char offers[] = "{\"cpu\":8000,\"memory\":1024}";
-static char labels[] = "{\"disk\":\"nvme\",\"berth/node-group\":\"g1\"}";
+static char labels[] =
+    "{\"disk\":\"nvme\",\"berth/node-group\":\"g1\","
+    "\"berth/pool\":\"spot\",\"capability/image\":\"2.1\",\"berth/weight\":\"-7\"}";
 static char taints[] = "[{\"key\":\"k\",\"value\":\"v\",\"effect\":\"PreferNoSchedule\"}]";
 static char share_text[] =
     "{\"weight\":3,\"cap\":{\"cpu\":\"12\"},\"deserved\":{},\"minRuntime\":90000,"
@@ -469,6 +471,10 @@ TEST(feed_tells_of_nodes_and_queues)
     CHECK_EQ(told->offers.at[0].value, 8000);
     CHECK_TEXT(told->labels.at[0].key, "disk");
     CHECK_TEXT(told->node_group, "g1");
+    CHECK_TEXT(told->pool, "spot");
+    CHECK_EQ(told->weight, -7);
+    CHECK_EQ(told->capabilities.n, 1);
+    CHECK_TEXT(told->capabilities.at[0], "image@2.1");
     CHECK_EQ(told->taints[0].effect, BERTH_PREFER_NO_SCHEDULE);
     node.state = NODE_GONE;
     feed_row(&f, ROW_NODE, &node);
@@ -517,5 +523,36 @@ TEST(feed_finds_the_first_task_that_waits)
     CHECK_EQ(feed_job_number("plan"), 0);
     feed_events(&f, NULL, 0, true); /* a base forgets what was */
     CHECK(!feed_first_waiting(f.feed, 12, &task));
+    fixture_fini(&f);
+}
+
+static const char wants_text[] =
+    "{\"name\":\"w\",\"image\":\"dir:/i\",\"requires\":{\"cpu\":64},\"capability\":\"image@2.1\","
+    "\"node\":\"n1\",\"topology\":{\"mode\":\"soft\",\"tier\":2},\"affinity\":{\"podAntiAffinity\":"
+    "{"
+    "\"requiredDuringSchedulingIgnoredDuringExecution\":[{\"topologyKey\":\"zone\","
+    "\"labelSelector\":{\"matchLabels\":{\"app\":\"x\"}}}]}}}";
+
+TEST(feed_tells_what_a_group_wants_of_its_node)
+{
+    const struct berth_task_group *group;
+    struct fixture f;
+
+    fixture_init(&f);
+    free(f.spec);
+    f.spec = spec_of(wants_text);
+    f.job.spec = f.spec;
+    feed_row(&f, ROW_JOB, &f.job);
+    CHECK_EQ(f.deltas.n, 1);
+    group = &f.deltas.at[0].job->groups[0];
+    CHECK_TEXT(group->pinned_to, "n1");
+    CHECK_EQ(f.deltas.at[0].job->topology.mode, BERTH_TOPOLOGY_SOFT);
+    CHECK(f.deltas.at[0].job->topology.has_tier);
+    CHECK_EQ(f.deltas.at[0].job->topology.highest_tier, 2);
+    CHECK_TEXT(group->capability, "image@2.1");
+    CHECK_EQ(group->requires_.n, 1);
+    CHECK_EQ(group->requires_.at[0].value, 64000);
+    CHECK_EQ(group->affinity->n_anti_required, 1);
+    CHECK_TEXT(group->affinity->anti_required[0].topology_key, "zone");
     fixture_fini(&f);
 }

@@ -5,6 +5,7 @@
 #include "base/digest.h"
 #include "base/name.h"
 #include "base/quantity.h"
+#include "scenario/scenario.h"
 #include "server/call_job.h"
 #include "server/cursor.h"
 #include "server/job_order.h"
@@ -250,6 +251,22 @@ struct op *submit_op(const struct call *call, struct job_spec *spec, char *key)
     return op;
 }
 
+/* Of a job whose only group stands beside the job's own keys its affinity does too. */
+static bool are_affinities_good(const json_t *object, const struct job_spec *spec,
+                                struct problem *problem)
+{
+    CLEANUP(arena_fini) struct arena arena = { 0 };
+    bool has_groups = json_object_get(object, "groups") != NULL;
+
+    for (size_t i = 0; i < spec->n_groups; i++) {
+        CLEANUP(freep) char *pointer = has_groups ? text_format("/groups/%zu", i) : text_copy("");
+
+        if (spec->groups[i].affinity)
+            scenario_affinity_read(spec->groups[i].affinity, pointer, &arena, problem);
+    }
+    return problem->code == PROBLEM_NONE;
+}
+
 struct job_spec *submit_read_spec(const struct call *call, json_t *object, struct problem *problem)
 {
     struct job_spec *spec = NULL;
@@ -258,6 +275,10 @@ struct job_spec *submit_read_spec(const struct call *call, json_t *object, struc
         show_text(object, "namespace", call->who.ns);
     if (job_spec_from_json(object, NULL, &spec, problem) < 0)
         return NULL;
+    if (!are_affinities_good(object, spec, problem)) {
+        job_spec_freep(&spec);
+        return NULL;
+    }
     if (!call_sees(call, spec->ns)) {
         problem_set(problem, PROBLEM_NOT_ALLOWED,
                     "this needs a token for the namespace `%s`; the token `%s` is for `%s`",

@@ -13,13 +13,21 @@ void on_limits(struct call *call)
         const char *name;
         int64_t value;
     } limits[] = {
-        { "bodyBytes", JOB_BODY_MAX_BYTES },     { "headBytes", 16 << 10 },
-        { "tasksPerJob", JOB_TASKS_MAX },        { "groupsPerJob", JOB_GROUPS_MAX },
-        { "labelsBytes", JOB_LABELS_MAX_BYTES }, { "envBytes", JOB_ENV_MAX_BYTES },
-        { "argsBytes", JOB_ARGS_MAX_BYTES },     { "priorityMin", JOB_PRIORITY_MIN },
-        { "priorityMax", JOB_PRIORITY_MAX },     { "graceMs", JOB_GRACE_MAX_MS },
-        { "retries", JOB_RETRIES_MAX },          { "listItems", READER_ROWS_MAX },
-        { "logTailLines", LOG_TAIL_MAX },        { "idempotencyKeyBytes", 128 },
+        { "bodyBytes", JOB_BODY_MAX_BYTES },
+        { "headBytes", 16 << 10 },
+        { "tasksPerJob", JOB_TASKS_MAX },
+        { "groupsPerJob", JOB_GROUPS_MAX },
+        { "labelsBytes", JOB_LABELS_MAX_BYTES },
+        { "envBytes", JOB_ENV_MAX_BYTES },
+        { "affinityBytes", JOB_AFFINITY_MAX_BYTES },
+        { "argsBytes", JOB_ARGS_MAX_BYTES },
+        { "priorityMin", JOB_PRIORITY_MIN },
+        { "priorityMax", JOB_PRIORITY_MAX },
+        { "graceMs", JOB_GRACE_MAX_MS },
+        { "retries", JOB_RETRIES_MAX },
+        { "listItems", READER_ROWS_MAX },
+        { "logTailLines", LOG_TAIL_MAX },
+        { "idempotencyKeyBytes", 128 },
         { "requestIdBytes", CALL_ID_SIZE - 1 },
     };
 

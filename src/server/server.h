@@ -38,7 +38,8 @@ struct server_options {
     const struct berth_config *engine;       /* NULL: profile berth; borrowed until server_close */
     const struct berth_plugin_file *plugins; /* that it may name; borrowed as well */
     size_t n_plugins;
-    const struct berth_delta *objects; /* the configuration's pools and chains; borrowed as well */
+    const struct berth_delta *objects; /* the configuration's pools, chains and network
+                                          domains; borrowed as well */
     size_t n_objects;
     int64_t order_ttl_ms;              /* how long a machine that was ordered may take; 0: 15 min */
     int64_t token_lifetime_ms;         /* of tokens made without one; 0: for ever */

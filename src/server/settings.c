@@ -29,7 +29,7 @@ static const struct json_key top_keys[] = {
     { "listen", false },       { "workerListen", false }, { "data", false },  { "store", false },
     { "tokenFile", false },    { "tokens", false },       { "nodes", false }, { "retain", false },
     { "log", false },          { "scheduler", false },    { "pools", false }, { "failover", false },
-    { "orderTimeout", false },
+    { "orderTimeout", false }, { "hyperNodes", false },
 };
 static const struct json_key tokens_keys[] = { { "lifetime", false } };
 static const struct json_key nodes_keys[] = { { "ttl", false }, { "beat", false } };
@@ -78,12 +78,12 @@ static void check_names(const struct json_at *top, const struct server_options *
     }
 }
 
-/* Pools and chains are read as a scenario's are; what is found is at the same place here. */
+/* Pools, chains and network domains are read as a scenario's are; what is found is at the same place here. */
 static void read_pools(const struct json_at *top, struct server_config *config)
 {
     CLEANUP(json_decrefp) json_t *document = json_object();
     CLEANUP(freep) char *text = NULL;
-    static const char *const keys[] = { "pools", "failover" };
+    static const char *const keys[] = { "pools", "failover", "hyperNodes" };
     const struct problem *found;
     const struct berth_delta *deltas;
     size_t n;
@@ -102,7 +102,8 @@ static void read_pools(const struct json_at *top, struct server_config *config)
     deltas = scenario_deltas(config->pools, &n);
     config->objects = NEW0_N(struct berth_delta, n + 1);
     for (size_t i = 0; i < n; i++)
-        if (deltas[i].kind == BERTH_POOL || deltas[i].kind == BERTH_CHAIN)
+        if (deltas[i].kind == BERTH_POOL || deltas[i].kind == BERTH_CHAIN ||
+            deltas[i].kind == BERTH_DOMAIN)
             config->objects[config->options.n_objects++] = deltas[i];
     config->options.objects = config->objects;
     check_names(top, &config->options);

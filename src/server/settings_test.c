@@ -90,6 +90,7 @@ static const struct {
     { "a pool without a name", "pools:\n- priority: 1\n", "/pools/0" },
     { "a pool that cannot name a node", "pools:\n- name: a b\n", ":2:3: /pools/0/name" },
     { "an unknown member of a pool", "pools:\n- {name: a, machines: 2}\n", "/pools/0/machines" },
+    { "a domain without a name", "hyperNodes:\n- tier: 1\n", "/hyperNodes/0" },
     { "no object", "- a\n", "must be an object" },
     { "no YAML", "a: [\n", ":" },
     { "a key twice", "data: a\ndata: b\n", ":2:" },

@@ -164,3 +164,37 @@ pools:
     "$BERTH" order list -o json | jq -e '.items[0].reason == "nobody brought it in time"'
     is 0 orders wanted
 }
+
+@test "a job is kept together under a network domain of the configuration" {
+    needs_root
+    cat >"$ETC/server.yaml" <<END
+hyperNodes:
+- {name: r1, tier: 1, tierName: rack, nodes: [n1, n2]}
+- {name: r2, tier: 1, tierName: rack, nodes: [n3, n4]}
+END
+    start_server
+    for node in n1 n2 n3 n4; do
+        start_agent "$node" --offer cpu=2
+    done
+    until_true 30 is 4 sh -c "'$BERTH' node list -o id | wc -l"
+    # One core of n1 is held, so four tasks of one core each have room in the second rack alone.
+    held=$("$BERTH" submit -o id --node n1 --cpu 1 --runtime process -- sh -c "while [ ! -e $ETC/go ]; do sleep 0.1; done")
+    until_true 20 is running state "$held"
+    cat >"$ETC/job.yaml" <<END
+name: together
+runtime: process
+command: [sh, -c, "while [ ! -e $ETC/go ]; do sleep 0.1; done"]
+replicas: 4
+gang: true
+resources: {cpu: 1}
+topology: {mode: hard, tier: rack}
+END
+    job=$("$BERTH" submit -o id "$ETC/job.yaml")
+    until_true 20 is running state "$job"
+    "$BERTH" job show "$job" -o json | jq -e '.nodes == ["n3", "n4"]'
+    large=$(sed 's/replicas: 4/replicas: 5/' "$ETC/job.yaml" | "$BERTH" submit -o id -)
+    touch "$ETC/go"
+    "$BERTH" wait "$held" "$job" --timeout 60s
+    # All is free now, and no rack holds five.
+    until_true 20 sh -c "'$BERTH' job show '$large' -o json | jq -e '.state == \"pending\" and .reasons != null'"
+}
