@@ -115,7 +115,7 @@ const struct verb verb_order_show = {
     .run = run_show,
     .help = "Show orders",
     .usage = "[FLAG...] ORDER...",
-    .examples = { "order show spot-48211-1 -o json" },
+    .examples = { "order show spot-48211-1", "order show spot-48211-1 -o json" },
     .grammar = &one_grammar,
 };
 const struct verb verb_order_place = {
@@ -123,7 +123,8 @@ const struct verb verb_order_place = {
     .run = run_place,
     .help = "Say that ordered machines are on their way",
     .usage = "[FLAG...] ORDER...",
-    .examples = { "order place spot-48211-1 --provider i-0abc" },
+    .examples = { "order place spot-48211-1 --provider i-0abc",
+                  "order place spot-48211-1 spot-48211-2" },
     .grammar = &act_grammar,
 };
 const struct verb verb_order_fail = {
@@ -132,7 +133,7 @@ const struct verb verb_order_fail = {
     .help = "Say that ordered machines cannot be had",
     .usage = "[FLAG...] ORDER...",
     .more = "Room that was held on them is let go, and their pool orders nothing for a while.",
-    .examples = { "order fail spot-48211-1 --reason 'no capacity'" },
+    .examples = { "order fail spot-48211-1", "order fail spot-48211-1 --reason 'no capacity'" },
     .grammar = &act_grammar,
 };
 const struct verb verb_order_cancel = {
@@ -140,6 +141,6 @@ const struct verb verb_order_cancel = {
     .run = run_cancel,
     .help = "Take orders back, before their machines come",
     .usage = "[FLAG...] ORDER...",
-    .examples = { "order cancel spot-48211-1" },
+    .examples = { "order cancel spot-48211-1", "order cancel spot-48211-1 spot-48211-2 -o json" },
     .grammar = &act_grammar,
 };
