@@ -28,6 +28,7 @@ static const struct {
                "usage.allocated.memory deserved.cpu deserved.memory guarantee.cpu guarantee.memory "
                "cap.cpu cap.memory" },
     { "token", "id name user namespace rights until" },
+    { "order", "key pool state madeAt endedAt" },
 };
 
 static void print_live(void)

@@ -328,7 +328,7 @@ END
     [ "$(ask submit --queue defa)" = default ]
     [ "$(ask queue why defa)" = default ]
     n=0
-    for noun in job node queue token; do
+    for noun in job node queue token order; do
         for field in $(ask "$noun" list --sort ''); do
             "$BERTH" "$noun" list --quiet --sort "$field" >/dev/null
             n=$((n + 1))
