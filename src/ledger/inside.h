@@ -64,6 +64,8 @@ struct ledger {
 
 /** The writer's thread: until the ledger closes and nothing waits. */
 void *writer_run(void *ledger);
+/** Whether what waits fills a batch, or enough share it. With the lock held. */
+bool writer_has_enough(const struct ledger *ledger);
 /** Tells all listeners all that is live. */
 MUST_CHECK int writer_tell_base(struct ledger *ledger, struct err *err);
 void ledger_at(const struct ledger *ledger, const char *point);

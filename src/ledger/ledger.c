@@ -244,7 +244,7 @@ void ledger_send_all(struct ledger *ledger, struct op **ops, size_t n)
     }
     ledger->n_waiting += n;
     ledger->n_sends += n > 0;
-    if (!ledger->is_gathering || ledger->n_waiting >= BATCH_OPS_MAX)
+    if (!ledger->is_gathering || writer_has_enough(ledger))
         pthread_cond_signal(&ledger->arrived);
     pthread_mutex_unlock(&ledger->lock);
 }

@@ -13,7 +13,7 @@ int64_t pace_next_us(const struct pace *pace, int64_t now_us)
 {
     size_t newest = (pace->at + PACE_BATCHES - 1) % PACE_BATCHES;
 
-    if (pace->n_sends < 2 * PACE_BATCHES || now_us - pace->last[pace->at].began_us >= PACE_BUSY_US)
+    if (pace->n_sends < PACE_SENDS || now_us - pace->last[pace->at].began_us >= PACE_BUSY_US)
         return now_us;
     return pace->last[newest].began_us + PACE_US;
 }

@@ -3,8 +3,9 @@
  *
  * A transaction costs nearly the same whether it holds three operations or thirty: its fsync, the pages that it
  * begins anew, and a wake of each thread that follows. Where few ask it is made at once. Where many ask at
- * the same time there is one in PACE_US, so that they share it. What counts is how often was asked, not for how
- * many operations: who asks one thing after the other, however fast and for however much, is never held up.
+ * the same time there is one in PACE_US, or for each PACE_ENOUGH of them, so that they share it. What counts is how
+ * often was asked, not for how many operations: who asks one thing after the other, however fast and for however
+ * much, is never held up.
  */
 #ifndef LEDGER_PACE_H
 #define LEDGER_PACE_H
@@ -14,8 +15,10 @@
 
 enum {
     PACE_BATCHES = 8, /* of the last so many it is known when they began, and how many had asked */
-    PACE_BUSY_US = 40000, /* all of them within this, asked for twice as often: many ask */
-    PACE_US = 4000,       /* then, from the begin of a batch to the next */
+    PACE_BUSY_US = 80000, /* all of them within this, */
+    PACE_SENDS = 10,      /* asked for so often, so that some asked at the same time: many ask */
+    PACE_US = 8000,       /* then, from the begin of a batch to the next, */
+    PACE_ENOUGH = 32,     /* unless so many wait: more would share no less of its cost */
 };
 _Static_assert(PACE_US *PACE_BATCHES < PACE_BUSY_US, "who is paced stays so while it lasts");
 

@@ -12,14 +12,14 @@ static const struct {
 } rows[] = {
     { "the first", 0, 0, 0, 0, 0 },
     { "one after the other, fast", 100, 500, 1, 500, 0 },
-    { "many, but slow", 100, 10000, 20, 500, 0 },
+    { "many, but slow", 100, PACE_BUSY_US / PACE_BATCHES + 2000, 20, 500, 0 },
     { "many and fast", 100, 1000, 3, 500, PACE_US - 500 },
     { "many and fast, but it has just begun", PACE_BATCHES - 1, 1000, 2, 500, 0 },
     { "many and fast, and it is time", 100, 1000, 3, PACE_US, 0 },
     { "many and fast, and then nothing", 100, 1000, 3, PACE_BUSY_US, 0 },
     { "at the pace it stays paced", 100, PACE_US, 3, 0, PACE_US },
     { "one after the other, however much each asks for", 100, 1000, 1, 500, 0 },
-    { "full batches", 100, 6000, 500, 0, 0 },
+    { "now and then two at the same time", 100, 3000, 2, 0, PACE_US },
 };
 
 TEST(only_where_many_ask_at_once_more_is_gathered)

@@ -38,13 +38,18 @@ static int wait_until(struct ledger *l, int64_t us)
     return pthread_cond_timedwait(&l->arrived, &l->lock, &until);
 }
 
-/* Whoever sends does not wake the writer meanwhile, unless a batch is full. */
+bool writer_has_enough(const struct ledger *l)
+{
+    return l->n_waiting >= BATCH_OPS_MAX || l->n_sends >= PACE_ENOUGH;
+}
+
+/* Whoever sends does not wake the writer meanwhile, unless it has enough. */
 static void gather(struct ledger *l)
 {
     int64_t now = monotonic_us(), next = pace_next_us(&l->pace, now);
 
     l->is_gathering = next > now;
-    while (l->is_gathering && !l->is_closing && l->n_waiting < BATCH_OPS_MAX)
+    while (l->is_gathering && !l->is_closing && !writer_has_enough(l))
         l->is_gathering = wait_until(l, next) != ETIMEDOUT;
     l->is_gathering = false;
 }
