@@ -139,7 +139,7 @@ struct berth_pod_term {
     struct berth_selector selector;
     struct berth_words namespaces; /* none: the task's own */
     const char *topology_key;
-    int weight; /* of a preferred term, 1..100 */
+    int weight; /* of a preferred term, 1..100; of a spread by how many one part may lead another */
 };
 
 struct berth_affinity {
@@ -149,6 +149,9 @@ struct berth_affinity {
     size_t n_node_required, n_node_preferred;
     size_t n_pod_required, n_pod_preferred;
     size_t n_anti_required, n_anti_preferred;
+    const struct berth_pod_term
+        *spread; /* over the parts that each topology key makes; all must hold */
+    size_t n_spread;
 };
 
 enum berth_topology_mode { BERTH_TOPOLOGY_NONE, BERTH_TOPOLOGY_SOFT, BERTH_TOPOLOGY_HARD };

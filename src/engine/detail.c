@@ -185,6 +185,8 @@ static void detail_affinity(const struct kind *kind, struct arena *arena,
         out->wants = arena_format(arena, "company by %s", a->pod_required[0].topology_key);
     else if (a && a->n_anti_required)
         out->wants = arena_format(arena, "distance by %s", a->anti_required[0].topology_key);
+    else if (a && a->n_spread)
+        out->wants = arena_format(arena, "evenly by %s", a->spread[0].topology_key);
 }
 
 static void detail_size(const struct model *model, const struct kind *kind, const struct node *node,

@@ -181,7 +181,8 @@ static bool is_usable(const struct session *s, const struct line *line)
 {
     const struct berth_affinity *affinity = line->kind->spec->affinity;
 
-    return !(affinity && affinity->n_pod_required) && !(s->policy->aging_step_ms && line->n_bent);
+    return !(affinity && (affinity->n_pod_required || affinity->n_spread)) &&
+           !(s->policy->aging_step_ms && line->n_bent);
 }
 
 static int by_place(const void *a, const void *b)

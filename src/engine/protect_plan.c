@@ -105,7 +105,8 @@ static bool choose_tasks(struct plan *p)
 static bool keeps_apart(const struct kind *kind)
 {
     return kind->spec->n_host_ports ||
-           (kind->spec->affinity && kind->spec->affinity->n_anti_required);
+           (kind->spec->affinity &&
+            (kind->spec->affinity->n_anti_required || kind->spec->affinity->n_spread));
 }
 
 static int by_size(const void *a, const void *b)

@@ -110,17 +110,12 @@ static void take_node_terms(struct reader *r, const struct json_at *up, struct b
     out->n_node_preferred = n;
 }
 
-static void take_pod_term(struct reader *r, const struct json_at *at, struct berth_pod_term *out)
+/* The topology key and the selector of a term. */
+static void take_parts_of(struct reader *r, const struct json_at *at, struct berth_pod_term *out)
 {
-    static const struct json_key keys[] = { KEY("labelSelector"), KEY("namespaces"),
-                                            KEY("topologyKey") };
     static const struct json_key selector_keys[] = { KEY("matchLabels"), KEY("matchExpressions") };
     struct json_at selector = json_at_member(at, "labelSelector");
 
-    out->topology_key = "";
-    if (!CHECK_KEYS(at, keys))
-        return;
-    take_words(r, at, "namespaces", &out->namespaces);
     if (!take_name(at, "topologyKey", NULL, &out->topology_key) &&
         !json_object_get(at->value, "topologyKey"))
         json_refuse(at, PROBLEM_INVALID_FIELD, "a topologyKey is needed");
@@ -130,6 +125,18 @@ static void take_pod_term(struct reader *r, const struct json_at *at, struct ber
         return;
     take_labels(r, &selector, "matchLabels", &out->selector.labels);
     take_matches(r, &selector, "matchExpressions", &out->selector);
+}
+
+static void take_pod_term(struct reader *r, const struct json_at *at, struct berth_pod_term *out)
+{
+    static const struct json_key keys[] = { KEY("labelSelector"), KEY("namespaces"),
+                                            KEY("topologyKey") };
+
+    out->topology_key = "";
+    if (!CHECK_KEYS(at, keys))
+        return;
+    take_words(r, at, "namespaces", &out->namespaces);
+    take_parts_of(r, at, out);
 }
 
 static const struct berth_pod_term *take_required(struct reader *r, const struct json_at *up,
@@ -172,11 +179,39 @@ static const struct berth_pod_term *take_preferred(struct reader *r, const struc
     return terms;
 }
 
+/* As the topologySpreadConstraints of a pod. Those that are only preferred would be scores. */
+static const struct berth_pod_term *take_spread(struct reader *r, const struct json_at *up,
+                                                size_t *n)
+{
+    static const struct json_key keys[] = { KEY("maxSkew"), KEY("topologyKey"),
+                                            KEY("whenUnsatisfiable"), KEY("labelSelector") };
+    static const char *const words[] = { "DoNotSchedule" };
+    struct berth_pod_term *terms;
+    struct json_at list;
+
+    if (!take_list(up, "topologySpread", &list, n))
+        return NULL;
+    terms = ARENA_NEW0_N(r->arena, struct berth_pod_term, *n + 1);
+    for (size_t i = 0; i < *n; i++) {
+        struct json_at at = json_at_item(&list, i);
+        int word = 0;
+
+        terms[i].topology_key = "";
+        terms[i].weight = 1;
+        if (!CHECK_KEYS(&at, keys))
+            continue;
+        take_i32(&at, "maxSkew", 1, &terms[i].weight);
+        json_get_word(&at, "whenUnsatisfiable", words, COUNT_OF(words), &word);
+        take_parts_of(r, &at, &terms[i]);
+    }
+    return terms;
+}
+
 bool take_affinity(struct reader *r, const struct json_at *up, const char *key,
                    const struct berth_affinity **out)
 {
     static const struct json_key keys[] = { KEY("nodeAffinity"), KEY("podAffinity"),
-                                            KEY("podAntiAffinity") };
+                                            KEY("podAntiAffinity"), KEY("topologySpread") };
     struct json_at at = json_at_member(up, key), node = json_at_member(&at, "nodeAffinity"),
                    pod = json_at_member(&at, "podAffinity"),
                    anti = json_at_member(&at, "podAntiAffinity");
@@ -195,6 +230,7 @@ bool take_affinity(struct reader *r, const struct json_at *up, const char *key,
         affinity->anti_required = take_required(r, &anti, &affinity->n_anti_required);
         affinity->anti_preferred = take_preferred(r, &anti, &affinity->n_anti_preferred);
     }
+    affinity->spread = take_spread(r, &at, &affinity->n_spread);
     if (json_object_size(at.value))
         *out = affinity;
     return true;

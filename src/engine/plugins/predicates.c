@@ -1,6 +1,6 @@
 /*
  * Predicates: the constraints that a task puts on its node: labels, taints, cordon, version,
- * volumes, ports, and the company it keeps (affinity to other tasks).
+ * volumes, ports, and the company it keeps (affinity to other tasks, and spread among them).
  *
  * What goes by a node's fixed properties is asked once for each class of nodes. Affinity between
  * tasks goes by what runs elsewhere, so kinds that it touches are not kept.
@@ -11,9 +11,10 @@
 #include "engine/claims.h"
 #include "engine/match.h"
 #include "engine/plugins.h"
+#include "engine/spread.h"
 
 struct arguments {
-    bool node_affinity, node_ports, taint_toleration, pod_affinity, claims;
+    bool node_affinity, node_ports, taint_toleration, pod_affinity, claims, spread;
     bool ignored;
     int64_t ignored_number;
     const struct berth_value *ignored_value;
@@ -26,7 +27,7 @@ static const struct argument known[] = {
     { "predicate.PodAffinityEnable", ARG_BOOL, offsetof(struct arguments, pod_affinity) },
     { "predicate.NodeVolumeLimitsEnable", ARG_BOOL, offsetof(struct arguments, ignored) },
     { "predicate.VolumeZoneEnable", ARG_BOOL, offsetof(struct arguments, ignored) },
-    { "predicate.PodTopologySpreadEnable", ARG_BOOL, offsetof(struct arguments, ignored) },
+    { "predicate.PodTopologySpreadEnable", ARG_BOOL, offsetof(struct arguments, spread) },
     { "predicate.VolumeBindingEnable", ARG_BOOL, offsetof(struct arguments, ignored) },
     { "predicate.DynamicResourceAllocationEnable", ARG_BOOL, offsetof(struct arguments, claims) },
     { "predicate.CacheEnable", ARG_BOOL, offsetof(struct arguments, ignored) },
@@ -42,7 +43,7 @@ static int configure(const struct berth_value *arguments, struct arena *arena, v
 {
     struct arguments *a = ARENA_NEW0(arena, struct arguments);
 
-    *a = (struct arguments){ true, true, true, true, true, false, 0, NULL };
+    *a = (struct arguments){ true, true, true, true, true, true, false, 0, NULL };
     *out = a;
     return arguments_read(arguments, known, COUNT_OF(known), NULL, a, err);
 }
@@ -249,7 +250,21 @@ static bool is_local(struct session *s, struct plugin_use *use, const struct kin
 {
     const struct arguments *a = use->config;
 
-    return (!a->pod_affinity || !has_company(s, kind)) && !(a->claims && kind->spec->claims.n);
+    return (!a->pod_affinity || !has_company(s, kind)) && !(a->claims && kind->spec->claims.n) &&
+           !(a->spread && spread_is_asked(kind));
+}
+
+/* What is looked for once, as of some touch. */
+struct looked {
+    struct holders *holders;
+    struct spread *spread;
+};
+
+static struct looked *looked_of(struct session *s, struct plugin_use *use)
+{
+    if (!use->state)
+        use->state = ARENA_NEW0(&s->arena, struct looked);
+    return use->state;
 }
 
 /* On which nodes claims that a kind names are met, as of some touch. */
@@ -291,10 +306,11 @@ static bool claims_are_elsewhere(struct session *s, struct plugin_use *use, cons
                                  const struct node *node)
 {
     uint64_t now = s->model->touched_base + s->model->touched.n;
-    struct holders *holders = use->state;
+    struct looked *looked = looked_of(s, use);
+    struct holders *holders = looked->holders;
 
     if (!holders)
-        holders = use->state = ARENA_NEW0(&s->arena, struct holders);
+        holders = looked->holders = ARENA_NEW0(&s->arena, struct holders);
     if (holders->kind != kind || holders->read != now || holders->is_dry_run != s->is_dry_run ||
         s->in.is_cold) {
         *holders = (struct holders){ .kind = kind, .read = now, .is_dry_run = s->is_dry_run };
@@ -329,8 +345,8 @@ static bool claims_hold(struct session *s, const struct plugin_use *use, const s
 static bool minds(struct session *s, struct plugin_use *use, const struct kind *kind)
 {
     (void)use;
-    return names_node(kind->spec->affinity) || has_company(s, kind) || kind->spec->n_host_ports ||
-           kind->spec->claims.n;
+    return names_node(kind->spec->affinity) || has_company(s, kind) || spread_is_asked(kind) ||
+           kind->spec->n_host_ports || kind->spec->claims.n;
 }
 
 static enum wait_code predicate(struct session *s, struct plugin_use *use, const struct kind *kind,
@@ -343,6 +359,9 @@ static enum wait_code predicate(struct session *s, struct plugin_use *use, const
         return WAIT_AFFINITY;
     if (a->pod_affinity && has_company(s, kind) &&
         (!required_hold(s, use, kind, node) || !others_bear_it(s, use, kind, node)))
+        return WAIT_AFFINITY;
+    if (a->spread && spread_is_asked(kind) &&
+        !spread_holds(s, &looked_of(s, use)->spread, kind, node))
         return WAIT_AFFINITY;
     if (a->node_ports && kind->spec->n_host_ports && port_is_taken(s, use, kind->spec, node))
         return WAIT_PORT_TAKEN;
