@@ -136,12 +136,15 @@ static void check_content(const char *root, const char *path, const char *conten
     CHECK_TEXT(str_text(&text), content);
 }
 
-static const struct entry program = { "bin/e", "#!/bin/x\n", NULL, NULL, false };
+#define PROGRAM                                                                                    \
+    {                                                                                              \
+        "bin/e", "#!/bin/x\n", NULL, NULL, false                                                   \
+    }
 
 TEST(unpack_puts_layers_together)
 {
     const struct entry layers[MOST_LAYERS][MOST_ENTRIES] = {
-        { program,
+        { PROGRAM,
           { .path = "a/one", .content = "1" },
           { .path = "a/two", .content = "2" },
           { .path = "b/old", .content = "old" },
@@ -202,12 +205,12 @@ TEST(unpack_refuses_what_is_hostile)
           NULL,
           true },
         { "a link to the outside, and a file through it: it lands inside",
-          { { program, { .path = "out", .link = "/../../.." } },
+          { { PROGRAM, { .path = "out", .link = "/../../.." } },
             { { .path = "out/escaped", .content = "x" } } },
           "escaped",
           false },
         { "a device is left out",
-          { { program, { .path = "dev/disk", .is_device = true } } },
+          { { PROGRAM, { .path = "dev/disk", .is_device = true } } },
           "dev/disk",
           false },
     };
@@ -255,7 +258,7 @@ TEST(unpack_holds_all_against_their_digests)
         { "the configuration", "\"config\":{\"digest\":\"sha256:" },
         { "a layer", "\"layers\":[{\"digest\":\"sha256:" },
     };
-    const struct entry layers[MOST_LAYERS][MOST_ENTRIES] = { { program } };
+    const struct entry layers[MOST_LAYERS][MOST_ENTRIES] = { { PROGRAM } };
     struct rig rig;
 
     rig_open(&rig);
@@ -361,7 +364,7 @@ TEST(image_made_by_the_script_runs_and_is_unpacked_once)
 
 TEST(image_prefixes_hold_for_real_paths)
 {
-    const struct entry layers[MOST_LAYERS][MOST_ENTRIES] = { { program } };
+    const struct entry layers[MOST_LAYERS][MOST_ENTRIES] = { { PROGRAM } };
     struct rig rig;
     struct runtime *strict = NULL;
     struct err err = { 0 };
