@@ -338,19 +338,13 @@ static uint32_t backed_off(const struct session *s, const struct group *group, i
     return n;
 }
 
-/* Whether what a task was promised is a machine on its way. */
-static bool is_on_machine(const struct task *task)
-{
-    return task->node && (task->node->at == NOWHERE || task->node->kept->state == NODE_COMING);
-}
-
 static uint32_t n_on_machines(const struct group *group, const struct node **first)
 {
     uint32_t n = 0;
 
     for (uint32_t i = 0; i < group->spec->replicas; i++) {
         const struct task *task = &group->tasks[i];
-        if (task->state != BERTH_TASK_PIPELINED || !is_on_machine(task))
+        if (task->state != BERTH_TASK_PIPELINED || !task_is_on_machine(task))
             continue;
         if (!n++)
             *first = task->node;
@@ -377,8 +371,8 @@ static void add_held(struct session *s, struct verdicts *v, const char *id,
 
     for (size_t i = 0; i < job->n_tasks && held; i++)
         if (job->tasks[i].state == BERTH_TASK_PIPELINED)
-            why.code = is_on_machine(&job->tasks[i]) ? WAIT_WAITING_FOR_MACHINE
-                                                     : WAIT_WAITING_FOR_EVICTION;
+            why.code = task_is_on_machine(&job->tasks[i]) ? WAIT_WAITING_FOR_MACHINE
+                                                          : WAIT_WAITING_FOR_EVICTION;
     if (held)
         add(s, v, id, group->spec->name, held[group->at], why_reason(s, &why, 0));
 }
@@ -493,7 +487,7 @@ static void line_answers(struct session *s, struct verdicts *v, struct job *job)
 /* Whether this session promised it room that is being freed; a scenario's tasks may come so. */
 static bool is_promised(const struct session *s, const struct task *task)
 {
-    if (task->state != BERTH_TASK_PIPELINED || is_on_machine(task))
+    if (task->state != BERTH_TASK_PIPELINED || task_is_on_machine(task))
         return false;
     if (!task->is_told)
         return true;

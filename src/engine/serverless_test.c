@@ -550,3 +550,52 @@ TEST(ledger_wants_the_exact_version_and_a_fresh_heartbeat)
     CHECK_EQ(w.out.wake_at_ms, w.in.now_ms + 1);
     world_fini(&w);
 }
+
+/* In profile berth: what asks for nothing is placed by backfill, which must leave it on its machine. */
+TEST(room_on_a_machine_that_comes_is_held_once_for_who_asks_for_nothing)
+{
+    static const int64_t cores[] = { 0, 1 };
+
+    for (size_t i = 0; i < COUNT_OF(cores); i++) {
+        struct berth_reservation_part part = { .task = { .job = "a", .group = "task" },
+                                               .node = "n1" };
+        struct berth_task_group group = { .name = "task", .role = "task", .replicas = 1 };
+        struct world w;
+
+        world_init(&w);
+        world_queue(&w, "default");
+        world_tell(&w, BERTH_POOL,
+                   &(struct berth_pool){ .name = "p",
+                                         .provisions = true,
+                                         .has_machine = true,
+                                         .machine = world_amounts(&w, 2, 1 << 30) });
+        world_tell(&w, BERTH_NODE,
+                   &(struct berth_node){ .id = "n1",
+                                         .seq = ++w.seq,
+                                         .pool = "p",
+                                         .state = NODE_COMING,
+                                         .offers = world_amounts(&w, 2, 1 << 30) });
+        if (cores[i])
+            group.asks = world_amounts(&w, cores[i], 1 << 20);
+        world_tell(&w, BERTH_JOB,
+                   &(struct berth_job){ .id = "a",
+                                        .name = "a",
+                                        .seq = ++w.seq,
+                                        .queue = "default",
+                                        .phase = BERTH_PHASE_INQUEUE,
+                                        .min_available = 1,
+                                        .groups = &group,
+                                        .n_groups = 1 });
+        world_tell(&w, BERTH_RESERVATION,
+                   &(struct berth_reservation){ .id = "r-a",
+                                                .owner = "a",
+                                                .purpose = BERTH_FOR_MACHINE,
+                                                .made_at_ms = w.in.now_ms - 1000,
+                                                .parts = &part,
+                                                .n_parts = 1 });
+        world_cycle(&w);
+        CHECK_EQ(w.out.n_groups, 0); /* neither released nor held anew */
+        CHECK_EQ(world_reason(&w, "a")->code, WAIT_WAITING_FOR_MACHINE);
+        world_fini(&w);
+    }
+}

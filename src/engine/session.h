@@ -131,6 +131,11 @@ struct queue_seat *queue_seat_of(struct session *s, struct queue *queue);
  * alone would change that.
  */
 bool job_is_open(struct session *s, struct job *job, struct why *why);
+/** Whether what a task was promised is a machine on its way. */
+static inline bool task_is_on_machine(const struct task *task)
+{
+    return task->node && (task->node->at == NOWHERE || task->node->kept->state == NODE_COMING);
+}
 /** A job's pending tasks that are due, in task order; in the session's arena. */
 struct victims tasks_pending(struct session *s, const struct job *job, bool best_effort);
 /** Lists a job's pending tasks into its seat, once. */

@@ -25,14 +25,14 @@ static void place(struct session *s, struct job *job, struct task *task)
         statement_commit(&stmt, job);
 }
 
-/* What was promised to tasks that ask for nothing is looked for anew. */
+/* What was promised to tasks that ask for nothing is looked for anew, but for machines ordered for them. */
 static void take_promises_back(struct session *s, const struct job *job)
 {
     for (size_t i = 0; job->n[BERTH_TASK_PIPELINED] && i < job->n_tasks; i++) {
         struct task *task = &job->tasks[i];
         struct statement stmt = statement_open(s);
         if (task->state == BERTH_TASK_PIPELINED && task->group->kind->best_effort &&
-            (!task->is_told || s->setup->is_reference))
+            !task_is_on_machine(task) && (!task->is_told || s->setup->is_reference))
             statement_unpipeline(&stmt, task);
     }
 }
