@@ -151,6 +151,7 @@ static void forget_machine(struct trial *t, const char *key)
 void judge_order_state(struct trial *t, struct op_order_state *op)
 {
     const struct row_order *was = mirror_find(t->mirror, ROW_ORDER, op->key);
+    bool is_new = was && was->state != (int64_t)op->state;
     struct row_order *row;
 
     if (op->fence && !trial_is_steward(t, op->fence))
@@ -159,10 +160,8 @@ void judge_order_state(struct trial *t, struct op_order_state *op)
         problem_set(t->problem, PROBLEM_NOT_FOUND, "there is no order %s", op->key);
         return;
     }
-    if (was->state == (int64_t)op->state)
-        return; /* said before */
-    if (op->state >= ORDER_STATE_COUNT || op->state == ORDER_CAME ||
-        !order_may_become((enum order_state)was->state, op->state)) {
+    if (is_new && (op->state >= ORDER_STATE_COUNT || op->state == ORDER_CAME ||
+                   !order_may_become((enum order_state)was->state, op->state))) {
         problem_set(t->problem, PROBLEM_CONFLICT, "order %s is %s and cannot become %s", op->key,
                     order_state_words[was->state],
                     op->state < ORDER_STATE_COUNT ? order_state_words[op->state] : "that");
@@ -174,8 +173,12 @@ void judge_order_state(struct trial *t, struct op_order_state *op)
         row_set(&row->provider, op->provider);
     if (op->reason)
         row_set(&row->reason, op->reason);
+    if (row_eq(ROW_ORDER, row, was)) { /* said before */
+        row_free(ROW_ORDER, row);
+        return;
+    }
     put_order(t, row);
-    if (order_is_over(op->state))
+    if (is_new && order_is_over(op->state))
         forget_machine(t, op->key);
 }
 

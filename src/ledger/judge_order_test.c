@@ -90,6 +90,30 @@ TEST(a_machine_comes_and_takes_what_is_held_on_it)
     world_close(&s.w);
 }
 
+/* Whoever brings it may say more, or better, what it is. */
+TEST(a_machine_on_its_way_is_told_of_again)
+{
+    struct scene s = { 0 };
+    struct op *op = op_new(OP_ORDER_STATE, NULL, NULL);
+    uint64_t revision;
+
+    order_two(&s);
+    CHECK_EQ(say(&s, ORDER_PLACED), PROBLEM_NONE);
+    revision = s.w.revision;
+    CHECK_EQ(say(&s, ORDER_PLACED), PROBLEM_NONE); /* the same */
+    CHECK_EQ(s.w.revision, revision);
+    op->order_state = (struct op_order_state){ .key = text_copy("m-1"),
+                                               .state = ORDER_PLACED,
+                                               .reason = text_copy("slow"),
+                                               .fence = s.w.fence };
+    CHECK_EQ(world_run(&s.w, op), PROBLEM_NONE);
+    CHECK(s.w.revision > revision);
+    CHECK_EQ(state_of(&s), NODE_COMING);
+    CHECK_TEXT(world_held_says(&s.w, s.job), "open m-1 m-1");
+    check(&s);
+    world_close(&s.w);
+}
+
 TEST(a_machine_that_comes_smaller_keeps_what_fits)
 {
     struct scene s = { 0 };

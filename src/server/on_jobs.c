@@ -267,6 +267,30 @@ static bool are_affinities_good(const json_t *object, const struct job_spec *spe
     return problem->code == PROBLEM_NONE;
 }
 
+static bool is_tier(const struct server_options *options, const char *name)
+{
+    for (size_t i = 0; i < options->n_objects; i++)
+        if (options->objects[i].kind == BERTH_DOMAIN &&
+            text_eq(options->objects[i].domain->tier_name, name))
+            return true;
+    return false;
+}
+
+/* A name that no domain has would bound nothing. All groups have the first one's topology. */
+static bool is_topology_good(const struct call *call, const json_t *object,
+                             const struct job_spec *spec, struct problem *problem)
+{
+    const char *name = spec->groups[0].tier_name;
+    bool is_own = json_object_get(object, "topology") != NULL;
+
+    if (!name[0] || is_tier(&call->server->options, name))
+        return true;
+    problem_add(problem, PROBLEM_INVALID_FIELD,
+                is_own ? "/topology/tier" : "/groups/0/topology/tier",
+                "no network domain of the server's configuration is of a tier `%s`", name);
+    return false;
+}
+
 struct job_spec *submit_read_spec(const struct call *call, json_t *object, struct problem *problem)
 {
     struct job_spec *spec = NULL;
@@ -275,7 +299,8 @@ struct job_spec *submit_read_spec(const struct call *call, json_t *object, struc
         show_text(object, "namespace", call->who.ns);
     if (job_spec_from_json(object, NULL, &spec, problem) < 0)
         return NULL;
-    if (!are_affinities_good(object, spec, problem)) {
+    if (!are_affinities_good(object, spec, problem) ||
+        !is_topology_good(call, object, spec, problem)) {
         job_spec_freep(&spec);
         return NULL;
     }

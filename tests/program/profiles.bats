@@ -192,6 +192,10 @@ END
     until_true 20 is running state "$job"
     "$BERTH" job show "$job" -o json | jq -e '.nodes == ["n3", "n4"]'
     large=$(sed 's/replicas: 4/replicas: 5/' "$ETC/job.yaml" | "$BERTH" submit -o id -)
+    sed 's/tier: rack/tier: racks/' "$ETC/job.yaml" >"$ETC/wrong.yaml"
+    run "$BERTH" submit "$ETC/wrong.yaml"
+    [ "$status" -eq 2 ]
+    [[ $output == *"/topology/tier"*"racks"* ]]
     touch "$ETC/go"
     "$BERTH" wait "$held" "$job" --timeout 60s
     # All is free now, and no rack holds five.
