@@ -66,6 +66,17 @@ static void tell_claims(struct world *w)
                                           .count = 1 });
 }
 
+/* The namespace's tasks are to be spread over the sizes of nodes. */
+static const struct berth_affinity *spread_of(struct world *w, uint64_t *random)
+{
+    struct berth_pod_term *term = ARENA_NEW0(&w->arena, struct berth_pod_term);
+    struct berth_affinity *affinity = ARENA_NEW0(&w->arena, struct berth_affinity);
+
+    *term = (struct berth_pod_term){ .topology_key = "size", .weight = 1 + (int)draw(random, 6) };
+    *affinity = (struct berth_affinity){ .spread = term, .n_spread = 1 };
+    return affinity;
+}
+
 static void fill_group(struct world *w, uint64_t *random, struct berth_task_group *group)
 {
     static const uint16_t port = 80;
@@ -84,6 +95,8 @@ static void fill_group(struct world *w, uint64_t *random, struct berth_task_grou
         *claim = name(w, "claim", draw(random, CLAIMS));
         group->claims = (struct berth_words){ claim, 1 };
     }
+    if (draw(random, 6) == 0)
+        group->affinity = spread_of(w, random);
     if (draw(random, 8) == 0) {
         group->host_ports = &port;
         group->n_host_ports = 1;

@@ -111,8 +111,9 @@ static void set_classes(struct search *search, const struct victims *list)
 
 static bool has_affinity(const struct kind *kind)
 {
-    return kind->spec->affinity &&
-           (kind->spec->affinity->n_pod_required || kind->spec->affinity->n_anti_required);
+    const struct berth_affinity *a = kind->spec->affinity;
+
+    return a && (a->n_pod_required || a->n_anti_required || a->n_spread);
 }
 
 /* Of like tasks that know nothing of each other the order does not matter: they had their try. */
