@@ -311,6 +311,19 @@ void call_send(struct call *call, struct op *op, call_fn *then)
     ledger_send(call->server->ledger, op);
 }
 
+void call_act(struct call *call, struct op *(*read)(struct call *call, const json_t *body),
+              call_fn *then)
+{
+    json_t *body = call_body(call);
+    struct op *op = body ? read(call, body) : NULL;
+
+    json_decref(body);
+    if (op)
+        call_send(call, op, then);
+    else
+        call_end(call);
+}
+
 /* ---- what came in ---- */
 
 const char *call_query(struct call *call, const char *name)

@@ -71,6 +71,10 @@ void call_refuse(struct call *call, enum problem_code code, const char *fmt, ...
 struct http_request *call_stream(struct call *call, int status, const char *type);
 void call_free(struct call *call);
 
+/** Reads the body into an operation and sends it; then goes on with `then`. `read` borrows the body
+ * and gives NULL where it set the problem, with which the call ends. */
+void call_act(struct call *call, struct op *(*read)(struct call *call, const json_t *body),
+              call_fn *then);
 /** Runs read on a reader's thread, at one revision; then goes on with call->then, or call_end if
  * that is NULL or there is a problem. */
 void call_read(struct call *call, call_read_fn *read, call_fn *then);

@@ -247,7 +247,7 @@ static void take_done(struct cycle *cycle, const struct op *op)
     set_backoff(cycle);
 }
 
-/* Whether the last list of verdicts will do for now; a job that fails says what it waited for last. */
+/* Whether the last list of verdicts is young enough; a job that fails says what it waited for last. */
 static bool is_listed(const struct cycle *cycle)
 {
     const struct clock *clock = cycle->options.clock;
@@ -392,7 +392,7 @@ static void decide(struct cycle *cycle)
     r = berth_engine_cycle(cycle->engine, &in, &decisions, &err);
     cycle->has_begun = true;
     cycle->is_dirty = false;
-    cycle->is_brief = in.is_brief;
+    cycle->is_brief = r == 0 && in.is_brief;
     cycle->wake_at_ms = BERTH_NEVER;
     if (r < 0) {
         log_error("the engine cannot decide", "why", err.text, NULL);

@@ -52,8 +52,7 @@ struct feed *feed_new(const struct feed_engine_from *from, const struct berth_en
     struct feed *feed = NEW0(struct feed);
 
     feed->asks_admission = engine && berth_engine_asks_admission(engine);
-    if (from)
-        feed_pools_init(&feed->pools, from->objects, from->n_objects);
+    feed_pools_init(&feed->pools, from ? from->objects : NULL, from ? from->n_objects : 0);
     heap_init(&feed->dues, is_due_before, NULL);
     return feed;
 }

@@ -14,12 +14,26 @@ struct pool {
 
 struct ordered {
     char *key, *pool;
-    enum order_state state;
     int64_t made_at_ms;
+    struct heap_item age; /* in pools->open until it is over */
 };
+
+static int age_cmp(const struct ordered *x, const struct ordered *y)
+{
+    if (x->made_at_ms != y->made_at_ms)
+        return x->made_at_ms < y->made_at_ms ? -1 : 1;
+    return strcmp(x->key, y->key);
+}
+
+static bool is_older(const struct heap_item *a, const struct heap_item *b, void *arg)
+{
+    (void)arg;
+    return age_cmp(CONTAINER(a, struct ordered, age), CONTAINER(b, struct ordered, age)) < 0;
+}
 
 void feed_pools_init(struct feed_pools *pools, const struct berth_delta *objects, size_t n)
 {
+    heap_init(&pools->open, is_older, NULL);
     for (size_t i = 0; i < n; i++) {
         struct pool *pool;
 
@@ -45,6 +59,8 @@ static void ordered_free(struct ordered *ordered)
 
 void feed_pools_forget(struct feed_pools *pools)
 {
+    heap_fini(&pools->open); /* it writes to its members */
+    heap_init(&pools->open, is_older, NULL);
     MAP_EACH (entry, &pools->orders)
         ordered_free(entry->value);
     map_fini(&pools->orders);
@@ -56,6 +72,7 @@ void feed_pools_forget(struct feed_pools *pools)
 void feed_pools_fini(struct feed_pools *pools)
 {
     feed_pools_forget(pools);
+    heap_fini(&pools->open);
     VEC_EACH (pool, &pools->pools)
         mem_free(*pool);
     VEC_FINI(&pools->pools);
@@ -100,6 +117,27 @@ static void tell_order(const struct row_order *row, bool is_over, struct arena *
     VEC_PUSH(deltas, ((struct berth_delta){ .kind = BERTH_ORDER, .end = is_over, .order = order }));
 }
 
+/* An order that is over stays known: its machine may come yet, and is of its pool then. */
+static struct ordered *know(struct feed_pools *pools, const struct row_order *row)
+{
+    struct ordered *ordered = NEW0(struct ordered);
+
+    ordered->key = text_copy(row->key);
+    ordered->pool = text_copy(row->pool);
+    ordered->made_at_ms = row->made_at;
+    ordered->age.place = HEAP_OUT;
+    map_put(&pools->orders, ordered->key, ordered);
+    return ordered;
+}
+
+static void set_open(struct feed_pools *pools, struct ordered *ordered, bool is_open)
+{
+    if (is_open && ordered->age.place == HEAP_OUT)
+        heap_push(&pools->open, &ordered->age);
+    else if (!is_open && ordered->age.place != HEAP_OUT)
+        heap_remove(&pools->open, &ordered->age);
+}
+
 void feed_pools_order(struct feed_pools *pools, const struct row_order *row, bool is_deleted,
                       struct arena *arena, struct feed_deltas *deltas)
 {
@@ -109,14 +147,9 @@ void feed_pools_order(struct feed_pools *pools, const struct row_order *row, boo
 
     if (ordered || !is_over)
         tell_order(row, is_over, arena, deltas);
-    if (!ordered) {
-        ordered = NEW0(struct ordered);
-        ordered->key = text_copy(row->key);
-        ordered->pool = text_copy(row->pool);
-        map_put(&pools->orders, ordered->key, ordered);
-    }
-    ordered->state = (enum order_state)row->state;
-    ordered->made_at_ms = row->made_at;
+    if (!ordered)
+        ordered = know(pools, row);
+    set_open(pools, ordered, !is_over);
     if (is_deleted) {
         map_remove(&pools->orders, row->key);
         ordered_free(ordered);
@@ -145,36 +178,28 @@ void feed_pools_node(const struct feed_pools *pools, const char *label, struct b
 
 int64_t feed_pools_next_end(const struct feed_pools *pools, int64_t ttl_ms)
 {
-    int64_t next_ms = BERTH_NEVER;
+    const struct heap_item *first = heap_top(&pools->open);
 
-    MAP_EACH (entry, &pools->orders) {
-        const struct ordered *ordered = entry->value;
-        if (!order_is_over(ordered->state) && ordered->made_at_ms + ttl_ms < next_ms)
-            next_ms = ordered->made_at_ms + ttl_ms;
-    }
-    return next_ms;
+    return first ? CONTAINER(first, const struct ordered, age)->made_at_ms + ttl_ms : BERTH_NEVER;
 }
 
 static int by_age(const void *a, const void *b)
 {
-    const struct ordered *x = *(const struct ordered *const *)a;
-    const struct ordered *y = *(const struct ordered *const *)b;
-
-    if (x->made_at_ms != y->made_at_ms)
-        return x->made_at_ms < y->made_at_ms ? -1 : 1;
-    return strcmp(x->key, y->key);
+    return age_cmp(*(const struct ordered *const *)a, *(const struct ordered *const *)b);
 }
 
 size_t feed_pools_over(const struct feed_pools *pools, int64_t now_ms, int64_t ttl_ms,
                        const char **out, size_t most)
 {
-    const struct ordered **over = NEW0_N(const struct ordered *, pools->orders.n + 1);
+    const struct ordered **over;
     size_t n = 0;
 
-    MAP_EACH (entry, &pools->orders) {
-        const struct ordered *ordered = entry->value;
-        if (!order_is_over(ordered->state) && ordered->made_at_ms + ttl_ms <= now_ms)
-            over[n++] = ordered;
+    if (feed_pools_next_end(pools, ttl_ms) > now_ms)
+        return 0;
+    over = NEW0_N(const struct ordered *, pools->open.n);
+    for (size_t i = 0; i < pools->open.n; i++) {
+        over[n] = CONTAINER(pools->open.items[i], const struct ordered, age);
+        n += over[n]->made_at_ms + ttl_ms <= now_ms;
     }
     qsort(over, n, sizeof(*over), by_age);
     if (n > most)

@@ -9,6 +9,7 @@
 #define SERVER_FEED_POOLS_H
 
 #include "base/arena.h"
+#include "base/heap.h"
 #include "base/map.h"
 #include "base/vec.h"
 #include "server/feed.h"
@@ -20,6 +21,7 @@ struct feed_pools {
     VEC_OF(struct pool *) pools;
     VEC_OF(struct berth_delta) others; /* chains and network domains, which nothing changes */
     struct map orders;                 /* key to struct ordered */
+    struct heap open;                  /* those that are not over, by age */
 };
 
 /** @objects  what the configuration has: pools, chains, network domains; borrowed */

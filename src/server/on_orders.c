@@ -120,12 +120,5 @@ static void acted(struct call *call)
 
 void on_order_action(struct call *call)
 {
-    json_t *body = call_body(call);
-    struct op *op = body ? read_action(call, body) : NULL;
-
-    json_decref(body);
-    if (op)
-        call_send(call, op, acted);
-    else
-        call_end(call);
+    call_act(call, read_action, acted);
 }

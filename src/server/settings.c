@@ -99,6 +99,8 @@ static void read_pools(const struct json_at *top, struct server_config *config)
     for (size_t i = 0; i < found->n_fields && i < PROBLEM_FIELDS_MAX; i++)
         problem_add(top->problem, found->fields[i].code, found->fields[i].pointer, "%s",
                     found->fields[i].text);
+    if (found->code && !found->n_fields)
+        problem_set(top->problem, found->code, "%s", found->detail);
     deltas = scenario_deltas(config->pools, &n);
     config->objects = NEW0_N(struct berth_delta, n + 1);
     for (size_t i = 0; i < n; i++)
