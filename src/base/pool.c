@@ -19,7 +19,7 @@ struct pool {
     struct work *first, **end;
     bool is_closing;
     char name[16];
-    size_t n_threads;
+    size_t n_threads, n_asleep; /* asleep: those that wait and were not woken */
     pthread_t *threads;
 };
 
@@ -29,8 +29,10 @@ static struct work *next_work(struct pool *pool)
     struct work *work;
 
     pthread_mutex_lock(&pool->lock);
-    while (!pool->first && !pool->is_closing)
+    while (!pool->first && !pool->is_closing) {
+        pool->n_asleep++;
         pthread_cond_wait(&pool->arrived, &pool->lock);
+    }
     work = pool->first;
     if (work) {
         pool->first = work->next;
@@ -108,6 +110,10 @@ void pool_run(struct pool *pool, loop_fn *work, struct loop *loop, loop_fn *done
     pthread_mutex_lock(&pool->lock);
     *pool->end = item;
     pool->end = &item->next;
-    pthread_cond_signal(&pool->arrived);
+    /* Who was woken looks for more before it sleeps again: for what comes meanwhile nobody need be woken. */
+    if (pool->n_asleep > 0) {
+        pool->n_asleep--;
+        pthread_cond_signal(&pool->arrived);
+    }
     pthread_mutex_unlock(&pool->lock);
 }

@@ -148,6 +148,7 @@ int program_dev(const struct dev_flags *flags)
     struct server_options options = { .listen = flags->listen, .at_point = program_at_point };
     int r;
 
+    program_take_turns();
     mem_keep();
     log_setup(LOG_WARN, LOG_TEXT);
     data = program_open_data(flags->data ? flags->data : fallback, &err);
