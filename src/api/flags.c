@@ -79,6 +79,7 @@ void flags_fini(struct flags *flags)
 }
 
 /* Takes text: the value stands in words[at], so the place is that word's. */
+/* NOLINTNEXTLINE(readability-non-const-parameter) it is kept, and freed */
 static void note_place(struct flags *flags, const struct flag *flag, char *pointer, size_t at)
 {
     *VEC_ADD(&flags->places) =

@@ -794,6 +794,7 @@ void http_server_close(struct http_server *server)
         return;
     http_server_deafen(server);
     while (server->connections)
+        /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc) dropped, it is out of the list */
         drop_connection(server->connections);
     timer_free(server->accept_again);
     free(server);

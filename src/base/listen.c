@@ -81,6 +81,7 @@ int listen_open(const char *address, bool is_shared, struct listen_address *at, 
     r = split_address(address, host, &port, err);
     if (r < 0)
         return r;
+    /* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Branch) it was split without an error */
     r = getaddrinfo(host[0] ? host : NULL, port, &hints, &info);
     if (r)
         return err_set(err, -EINVAL, "listen address %s: %s", address, gai_strerror(r));

@@ -286,6 +286,7 @@ int table_print(const struct output *output, const struct listing *listing, cons
     setlocale(LC_CTYPE, "C.UTF-8"); /* texts of the API are UTF-8 whatever the user's locale */
     drawn = new_drawn(output);
     for (size_t c = 0; c < table.n; c++)
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference) chosen, none is missing */
         scols_table_new_column(drawn, table.columns[c]->head, 0,
                                table.columns[c]->flags & COLUMN_RIGHT ? SCOLS_FL_RIGHT : 0);
     last_cells = room_of_last(&table, items);
@@ -316,6 +317,7 @@ int table_print_item(const struct output *output, const struct listing *listing,
     if (r < 0)
         return r;
     for (size_t c = 0; c < table.n; c++)
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference) likewise */
         if (strlen(table.columns[c]->head) > widest)
             widest = strlen(table.columns[c]->head);
     for (size_t c = 0; c < table.n; c++) {

@@ -291,6 +291,7 @@ static int check_context(struct levels *levels, const struct client_settings *ou
 /* The address without the slash that people put at its end. */
 static bool same_address(const char *a, const char *b)
 {
+    /* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker) there is an address by then, at least that of `dev` */
     size_t n_a = strlen(a), n_b = strlen(b);
 
     n_a -= n_a && a[n_a - 1] == '/';

@@ -190,6 +190,7 @@ static void check_amounts(struct checks *c)
     }
 }
 
+/* NOLINTNEXTLINE(readability-function-size) a task, a node, and a list that comes back */
 int berth_engine_checks(struct berth_engine *engine, const struct berth_cycle_in *in,
                         const struct berth_task_ref *ref, const char *id, struct arena *arena,
                         const struct berth_check **out, size_t *n, struct err *err)

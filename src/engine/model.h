@@ -364,7 +364,7 @@ void queue_put(struct model *model, const char *name, struct berth_queue *kept);
 void job_put(struct model *model, const char *id, struct berth_job *kept);
 /** Ends a job and all that was told of its tasks. */
 void job_forget(struct model *model, struct job *job);
-void task_put(struct model *model, const struct berth_task *task);
+void task_put(struct model *model, const struct berth_task *told);
 void task_end(struct model *model, const struct berth_task *key);
 /** Works out the jobs' priorities anew: a priority class changed. */
 void jobs_rank(struct model *model);

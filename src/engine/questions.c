@@ -173,6 +173,7 @@ static int64_t job_holds(const struct job *job, uint32_t dim)
     return sum;
 }
 
+/* NOLINTNEXTLINE(readability-function-size) a list comes back, and how much longer it is */
 int berth_engine_queue_holders(struct berth_engine *engine, const char *name, const char *resource,
                                size_t most, struct arena *arena, const struct berth_holder **out,
                                size_t *n, size_t *n_more, struct err *err)

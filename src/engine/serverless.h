@@ -40,7 +40,7 @@ struct wish {
 };
 
 /** How tasks of a kind look; lives in the session's arena. */
-struct wish *wish_of(struct session *s, const struct kind *kind);
+struct wish *wish_of(struct session *s, const struct kind *of);
 /** How a node of the model looks to them. */
 const struct standing *standing_of(struct session *s, const struct kind *kind,
                                    const struct node *node);

@@ -11,10 +11,11 @@
 
 static void set_shard(struct session *s)
 {
-    const struct berth_words *names = s->setup->kept ? &s->setup->kept->shard_nodes : NULL;
+    const struct berth_words *names;
 
-    if (s->setup->shard_mode == BERTH_SHARD_NONE)
+    if (s->setup->shard_mode == BERTH_SHARD_NONE || !s->setup->kept)
         return;
+    names = &s->setup->kept->shard_nodes;
     NODE_EACH (node, s->model)
         node->in_shard = false;
     for (size_t i = 0; i < names->n; i++) {

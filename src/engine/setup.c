@@ -12,6 +12,7 @@
 
 const char *berth_action_at(size_t i)
 {
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference) none of them is missing */
     return i < n_actions ? actions[i]->name : NULL;
 }
 
@@ -164,7 +165,7 @@ int setup_new(const struct berth_config *given, const struct outsiders *others, 
     const struct berth_config *profile, *config;
     const char *name = given && given->profile ? given->profile : "berth";
     char near[80];
-    int r = 0;
+    int r;
 
     setup->others = others;
     if (given)
@@ -172,13 +173,12 @@ int setup_new(const struct berth_config *given, const struct outsiders *others, 
     config = setup->kept;
     profile = berth_profile_find(name);
     if (!profile) {
+        setup_free(setup);
         suggest(name, berth_profile_at, near);
-        r = err_set(err, -EINVAL, "/profile: no profile %s%s", name, near);
+        return err_set(err, -EINVAL, "/profile: no profile %s%s", name, near);
     }
-    if (profile) {
-        setup->profile = profile->profile;
-        r = policy_read(profile->policy, &setup->policy, err);
-    }
+    setup->profile = profile->profile;
+    r = policy_read(profile->policy, &setup->policy, err);
     if (r == 0 && config)
         r = policy_read(config->policy, &setup->policy, err);
     setup->is_beam = setup->policy.mode == MODE_SERVERLESS;

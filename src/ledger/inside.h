@@ -63,7 +63,7 @@ struct ledger {
 };
 
 /** The writer's thread: until the ledger closes and nothing waits. */
-void *writer_run(void *ledger);
+void *writer_run(void *arg);
 /** Whether what waits fills a batch, or enough share it. With the lock held. */
 bool writer_has_enough(const struct ledger *ledger);
 /** Tells all listeners all that is live. */

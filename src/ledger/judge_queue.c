@@ -113,15 +113,18 @@ static int64_t guaranteed_below(const struct mirror *mirror, const char *parent,
 static void check_guarantee(struct trial *t, const char *name, const json_t *spec,
                             const struct row_queue *parent)
 {
-    json_t *above = parent ? json_loads(parent->spec, 0, NULL) : NULL, *value;
+    json_t *above, *value;
     const char *resource;
 
+    if (!parent)
+        return;
+    above = json_loads(parent->spec, 0, NULL);
     json_object_foreach(json_object_get(spec, "guarantee"), resource, value)
     {
         const json_t *kept = share_of(above, "guarantee", resource);
         const json_t *cap = share_of(above, "cap", resource);
         int64_t own = json_integer_value(value);
-        int64_t all = own + guaranteed_below(t->mirror, parent ? parent->name : "", name, resource);
+        int64_t all = own + guaranteed_below(t->mirror, parent->name, name, resource);
         CLEANUP(freep) char *of = NULL;
 
         if (kept && own > json_integer_value(kept)) {

@@ -482,6 +482,7 @@ static int put_attempt(struct mirror *mirror, struct row_attempt *row, struct mi
         return r;
     if (!mirror_node(mirror, row->node))
         return err_set(err, -EBADMSG, "attempt of j-%" PRIu64 ": no node %s", row->job, row->node);
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference) found without an error */
     undo->task = *task;
     undo->code = job->code;
     undo->was = task->live;
@@ -501,6 +502,7 @@ static int put_task(struct mirror *mirror, const struct row_task *row, struct mi
 
     if (r < 0)
         return r;
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference) likewise */
     if (task->live)
         return err_set(err, -EBADMSG, "task of j-%" PRIu64 " ended without an attempt, yet has one",
                        row->job);

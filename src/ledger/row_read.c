@@ -184,7 +184,7 @@ static bool read_string(struct scan *s, struct str *out)
             if (c == 'u') {
                 if (at[1] != '0' || at[2] != '0' || (c = (char)hex_value(at[3])) > 1)
                     return false;
-                c = (char)(c << 4 | hex_value(at[4]));
+                c = (char)((unsigned)c << 4 | (unsigned)hex_value(at[4]));
                 if (c == '\0')
                     return false;
                 at += 4;

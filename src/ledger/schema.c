@@ -305,6 +305,7 @@ static char *text_new(const char *from, size_t n)
     return text->data;
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter) it is counted in front of the text */
 static void text_ref(char *data)
 {
     if (data != empty)

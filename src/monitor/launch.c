@@ -82,6 +82,7 @@ static int set_field(const struct field *fields, const char *key, size_t key_n, 
         else if (f->number)
             *f->number = strtoll(value, NULL, 10);
         else
+            /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference) a field has one of the three */
             *f->flag = value[0] == '1';
         return 0;
     }

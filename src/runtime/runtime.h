@@ -138,7 +138,7 @@ MUST_CHECK int runtime_open(const struct runtime_config *config, struct runtime 
                             struct err *err);
 /** Lets go of it; containers run on. NULL is fine. */
 void runtime_close(struct runtime *rt);
-void runtime_closep(struct runtime **runtime);
+void runtime_closep(struct runtime **rt);
 /** Ends the monitors that are kept for the next containers; those that have one stay. */
 void runtime_rest(struct runtime *rt);
 /** The machine as it was given; borrowed. */

@@ -55,7 +55,7 @@ static void take_plugins(struct reader *r, const struct json_at *up, struct bert
         if (!take_name(&at, "name", NULL, &uses[i].name) && !json_object_get(at.value, "name"))
             json_refuse(&at, PROBLEM_INVALID_FIELD, "a name is needed");
         take_enabled(&at, &uses[i]);
-        if (arguments.value && json_is_object(arguments.value))
+        if (json_is_object(arguments.value))
             uses[i].arguments = take_value(r, arguments.value, NULL);
         else if (arguments.value)
             json_refuse(&arguments, PROBLEM_INVALID_FIELD, "must be an object");

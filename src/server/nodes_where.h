@@ -19,9 +19,9 @@ void where_fini(struct where *where);
 void where_clear(struct where *where);
 
 /** An attempt of the job lives on the node. The name is borrowed and must outlive it. */
-void where_add(struct where *where, uint64_t job, const char *node);
+void where_add(struct where *where, uint64_t id, const char *node);
 /** One that was added does not any more. */
-void where_drop(struct where *where, uint64_t job, const char *node);
+void where_drop(struct where *where, uint64_t id, const char *node);
 
 /**
  * The nodes of a job, by name.
@@ -29,6 +29,6 @@ void where_drop(struct where *where, uint64_t job, const char *node);
  * @out     out[n_max], borrowed names of the first ones
  * Returns  how many nodes there are, n_max or not
  */
-size_t where_find(struct where *where, uint64_t job, const char **out, size_t n_max);
+size_t where_find(struct where *where, uint64_t id, const char **out, size_t n_max);
 
 #endif

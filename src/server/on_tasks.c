@@ -303,9 +303,8 @@ static int attempts_read(struct call *call, struct reader *reader, struct err *e
                         limit < READER_ROWS_MAX ? limit + 1 : limit, list_attempt, attempts, err);
     if (r < 0)
         return r;
-    if (json_array_size(attempts->items) < limit)
-        attempts->last[0] = '\0';
-    else if (limit < READER_ROWS_MAX && !attempts->has_more)
+    if (json_array_size(attempts->items) < limit ||
+        (limit < READER_ROWS_MAX && !attempts->has_more))
         attempts->last[0] = '\0';
     call->answer =
         cursor_answer(&attempts->cursor, TAKE(attempts->items), attempts->last, call->revision);

@@ -37,11 +37,11 @@ const struct route *route_find(enum http_method method, const char *const *parts
                                const char *args[CALL_ARGS_MAX], char allowed[80]);
 
 /** Answers a request of the API: a struct http_fn with the server as arg. */
-void routes_handle(struct http_request *request, void *server);
+void routes_handle(struct http_request *request, void *arg);
 /** Answers a request of the agents' own port. */
-void routes_handle_worker(struct http_request *request, void *server);
+void routes_handle_worker(struct http_request *request, void *arg);
 /** Answers a request that was refused before it was whole. */
-void routes_refuse(struct http_request *request, int status, const char *why, void *server);
+void routes_refuse(struct http_request *request, int status, const char *why, void *arg);
 
 /* The handlers, each in a file on_*.c of its subject. */
 call_fn on_jobs_list, on_jobs_submit, on_jobs_batch, on_job_get, on_job_patch, on_job_delete,

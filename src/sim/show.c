@@ -1,4 +1,5 @@
 /* show: a document's objects and what comes of them, as tables. */
+#include <assert.h>
 #include <fcntl.h>
 #include <string.h>
 
@@ -31,6 +32,7 @@ static void grid_print(const struct grid *grid)
 {
     size_t widths[MOST_COLUMNS] = { 0 };
 
+    assert(grid->n_columns > 0);
     if (grid->cells.n <= grid->n_columns)
         return; /* only the head */
     for (size_t i = 0; i < grid->cells.n; i++) {

