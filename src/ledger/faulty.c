@@ -12,12 +12,14 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 struct faulty {
     struct store store;
     struct store *inner;
-    uint64_t n_calls, from, to;
+    _Atomic uint64_t n_calls; /* asked for by tests while the writer works */
+    uint64_t from, to;
     bool is_done_first; /* the failing call is made all the same */
 };
 
@@ -33,14 +35,16 @@ uint64_t faulty_calls(struct store *store)
 
 static bool is_due(struct faulty *f)
 {
-    f->n_calls++;
-    return f->n_calls >= f->from && f->n_calls <= f->to;
+    uint64_t n = ++f->n_calls;
+
+    return n >= f->from && n <= f->to;
 }
 
 static int fail(const struct faulty *f, struct err *err)
 {
     *err = (struct err){ 0 };
-    return err_set(err, -ENOSPC, "No space left on device (call %" PRIu64 ")", f->n_calls);
+    return err_set(err, -ENOSPC, "No space left on device (call %" PRIu64 ")",
+                   (uint64_t)f->n_calls);
 }
 
 /* The call, unless it is to fail; or the call, and then a failure. */

@@ -132,6 +132,7 @@ static int run_both(struct dev *dev, const struct dev_flags *flags, struct err *
     /* Without it, BERTH_ADDR and BERTH_TOKEN_FILE must be set: said, and no reason to stop. */
     if (client_dev_announce(address, server_token_path(dev->server), &unannounced) < 0)
         log_warn("not announced to this user's other programs", "why", unannounced.text, NULL);
+    program_take_turns();
     r = run_agent(dev, flags, err);
     client_dev_withdraw();
     server_stop(dev->server);
@@ -148,7 +149,6 @@ int program_dev(const struct dev_flags *flags)
     struct server_options options = { .listen = flags->listen, .at_point = program_at_point };
     int r;
 
-    program_take_turns();
     mem_keep();
     log_setup(LOG_WARN, LOG_TEXT);
     data = program_open_data(flags->data ? flags->data : fallback, &err);

@@ -26,7 +26,6 @@ int program_server(const struct server_flags *flags)
     };
     struct err err = { 0 };
 
-    program_take_turns();
     mem_keep();
     return server_serve(&options, config, &err) < 0 ? program_fail(&err) : 0;
 }
