@@ -1,6 +1,7 @@
 /*
  * Containers: from the preparation to nothing left, with each runtime that this machine has.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
@@ -78,6 +79,35 @@ static void see_policy(struct rig *rig, enum runtime_kind kind)
 TEST(container_has_the_usual_policy)
 {
     rig_each(see_policy);
+}
+
+/* As an agent that leaves does for all nodes of its machine that have none. */
+static void tidy_up(const struct rig *rig)
+{
+    for (int i = 0; i < CONTROLLER_COUNT; i++) {
+        const char *mount = rig->machine.controllers[i].path;
+        CLEANUP(freep) char *parent = text_format("%s/berth/%s", mount, rig->node);
+
+        if (mount[0] && rig->machine.controllers[i].is_writable)
+            CHECK(rmdir(parent) == 0 || errno == ENOENT);
+    }
+}
+
+static void start_after_tidy_up(struct rig *rig, enum runtime_kind kind)
+{
+    struct attempt a;
+
+    tidy_up(rig);
+    rig_attempt(rig, &a, kind, COMMAND("sh", "-c", "exit 0"));
+    rig_run(rig, &a);
+    CHECK_EQ(a.ended.exit.code, 0);
+    CHECK(a.ended.exit.has_started);
+    rig_clean(rig, &a);
+}
+
+TEST(container_where_the_groups_of_the_node_were_removed)
+{
+    rig_each(start_after_tidy_up);
 }
 
 static void fail_to_find(struct rig *rig, enum runtime_kind kind)

@@ -23,6 +23,7 @@
 
 enum {
     EMPTY_WITHIN_MS = 10000, /* processes killed may take so long to be gone */
+    MAKE_TRIES = 5,
 };
 
 /* A group's parent, MOUNT/berth/NODE; NULL where the hierarchy cannot be used. Yours. */
@@ -92,10 +93,15 @@ static int make_one(const struct runtime *rt, enum controller controller, const 
 
     if (!path)
         return -ENODEV;
-    if (mkdir(path, 0755) == 0 || errno == EEXIST)
-        return 0;
-    group_make_parents(rt); /* somebody tidied up */
-    return mkdir(path, 0755) < 0 ? err_sys(err, -errno, "make group %s", path) : 0;
+    for (int tries = 1;; tries++) {
+        int code = mkdir(path, 0755) < 0 ? errno : 0;
+        if (code == 0 || code == EEXIST)
+            return 0;
+        if (code != ENOENT || tries == MAKE_TRIES)
+            return err_sys(err, -code, "make group %s", path);
+        group_make_parents(
+            rt); /* an agent that left tidied up; another may do so again meanwhile */
+    }
 }
 
 static int set_limit(const struct runtime *rt, enum controller controller, const char *id,
