@@ -204,10 +204,11 @@ struct berth_node {
     const struct berth_taint *taints;
     size_t n_taints;
     struct berth_words capabilities;
-    struct berth_words image_folders;    /* that images may come from; none: any */
-    struct berth_amounts offers;         /* allocatable; without `pods` any number of tasks fits */
-    struct berth_amounts device_classes; /* how many devices of each class claims can take */
-    int weight;                          /* profile ledger */
+    struct berth_words image_folders; /* that images may come from; none: any */
+    struct berth_amounts offers;      /* allocatable; without `pods` any number of tasks fits */
+    struct berth_amounts
+        device_classes; /* thousandths of devices of each class that claims can take */
+    int weight;         /* profile ledger */
     const char *gpu_model;
     const char *owner; /* the namespace it belongs to; NULL: everybody */
     bool managed;      /* the operator manages it, whoever owns it */

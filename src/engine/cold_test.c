@@ -19,7 +19,7 @@ static uint64_t draw(uint64_t *random, uint64_t n)
 static void tell_node(struct world *w, uint64_t *random, uint64_t i)
 {
     struct berth_label label = { "size", draw(random, 2) ? "large" : "small" };
-    struct berth_amount devices = { "cards", 1 + (int64_t)draw(random, 3) };
+    struct berth_amount devices = { "cards", 1000 * (1 + (int64_t)draw(random, 3)) };
     struct berth_node node = {
         .id = name(w, "node", i * 7 % 97),
         .seq = i,

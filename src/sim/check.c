@@ -62,25 +62,33 @@ static int check_file(const char *path, bool as_json, struct err *err)
     return result.passed;
 }
 
+/* What cannot be read is told of and counted; the other files are checked all the same. */
+static void tell_unread(struct err *err, size_t *n_unread)
+{
+    fprintf(stderr, "berth: %s\n", err->text);
+    *err = (struct err){ 0 };
+    ++*n_unread;
+}
+
 int sim_check(char **files, size_t n, bool as_json)
 {
     CLEANUP(paths_fini) struct paths paths = { 0 };
     struct err err = { 0 };
-    size_t n_passed = 0, n_failed = 0;
-    int r = 0;
+    size_t n_passed = 0, n_failed = 0, n_unread = 0;
 
-    for (size_t i = 0; i < n && r == 0; i++)
-        r = paths_add(&paths, files[i], &err);
-    for (size_t i = 0; i < paths.n && r >= 0; i++) {
-        r = check_file(paths.at[i], as_json, &err);
+    for (size_t i = 0; i < n; i++)
+        if (paths_add(&paths, files[i], &err) < 0)
+            tell_unread(&err, &n_unread);
+    for (size_t i = 0; i < paths.n; i++) {
+        int r = check_file(paths.at[i], as_json, &err);
         n_passed += r > 0;
         n_failed += r == 0;
-    }
-    if (r < 0) {
-        fprintf(stderr, "berth: %s\n", err.text);
-        return 2;
+        if (r < 0)
+            tell_unread(&err, &n_unread);
     }
     if (!as_json)
         printf("%zu passed, %zu failed\n", n_passed, n_failed);
+    if (n_unread)
+        return 2;
     return n_failed || !n_passed;
 }

@@ -9,6 +9,7 @@
 
 #include "base/str.h"
 #include "engine/claims.h"
+#include "engine/devices.h"
 #include "engine/match.h"
 #include "engine/plugins.h"
 #include "engine/spread.h"
@@ -333,7 +334,7 @@ static bool claims_hold(struct session *s, const struct plugin_use *use, const s
     claims_add(s, &claims, kind);
     for (size_t i = 0; i < has->n; i++) {
         int64_t n = claims_count(&claims, has->at[i].name);
-        if (n > has->at[i].value)
+        if ((wide)n * DEVICE_MILLI > has->at[i].value)
             return false;
         met += n;
     }

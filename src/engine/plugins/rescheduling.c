@@ -221,10 +221,11 @@ static void relieve(struct session *s, const struct arguments *a, struct station
     }
 }
 
+/* The instant of the last evictions; -1 if there were none. */
 static int64_t last_time(const struct session *s)
 {
     const struct berth_memo *memo = shelf_get(&s->model->shelves[BERTH_MEMO], "rescheduling");
-    int64_t at = 0;
+    int64_t at = -1;
 
     if (memo && memo->size == sizeof(at))
         memcpy(&at, memo->data, sizeof(at));
@@ -239,7 +240,7 @@ static void find_victims(struct session *s, struct plugin_use *use, struct victi
     double room[USE_COUNT] = { 0 };
     struct station *sources;
 
-    if (last && now - last < a->interval_ms) {
+    if (last >= 0 && now - last < a->interval_ms) {
         session_wake_at(s, last + a->interval_ms);
         return;
     }

@@ -155,11 +155,15 @@ static int job_order(struct session *s, struct plugin_use *use, const struct job
     return (int)(job_key(s, use, a) - job_key(s, use, b));
 }
 
-/* How many tasks of the job may go at a time. */
-static int64_t may_lose(const struct job *job)
+/* How many tasks of the job may go at a time. In profile volcano a job that already runs fewer than
+ * its budget's minimum loses one all the same, as one without a budget does. */
+static int64_t may_lose(const struct session *s, const struct job *job)
 {
-    int64_t n = job->kept->budget.is_given ? job_may_lose(job) : 1;
+    const struct berth_budget *budget = &job->kept->budget;
+    int64_t n = budget->is_given ? job_may_lose(job) : 1;
 
+    if (n < 0 && s->setup->is_reference && !budget->is_max_unavailable)
+        return 1;
     return n > 0 ? n : 0;
 }
 
@@ -168,34 +172,34 @@ static bool is_running(const struct task *task)
     return task->state == BERTH_TASK_RUNNING && !task->group->spec->not_preemptable;
 }
 
-static void add_within_budget(struct task *task, struct victims *to)
+static void add_within_budget(const struct session *s, struct task *task, struct victims *to)
 {
     int64_t n = 0;
 
     for (size_t i = 0; i < to->n; i++)
         n += to->at[i]->group->job == task->group->job;
-    if (n < may_lose(task->group->job))
+    if (n < may_lose(s, task->group->job))
         to->at[to->n++] = task;
 }
 
 static enum vote preemptable(struct session *s, struct plugin_use *use, const struct task *task,
                              const struct victims *from, struct victims *to)
 {
-    (void)s, (void)use;
+    (void)use;
     if (!task->group->spec->not_preemptable || accepts(task->group->kind))
         return VOTE_REJECT;
     for (size_t i = 0; i < from->n; i++)
         if (is_running(from->at[i]) && from->at[i]->node->kept &&
             !from->at[i]->node->kept->revocable_zone)
-            add_within_budget(from->at[i], to);
+            add_within_budget(s, from->at[i], to);
     return VOTE_PERMIT;
 }
 
-/* The instant of the last evictions, as eight bytes. */
+/* The instant of the last evictions, kept as eight bytes; -1 if there were none. */
 static int64_t last_time(const struct session *s)
 {
     const struct berth_memo *memo = shelf_get(&s->model->shelves[BERTH_MEMO], "tdm");
-    int64_t at = 0;
+    int64_t at = -1;
 
     if (memo && memo->size == sizeof(at))
         memcpy(&at, memo->data, sizeof(at));
@@ -208,7 +212,7 @@ static void find_victims(struct session *s, struct plugin_use *use, struct victi
     int64_t last = last_time(s), now = s->in.now_ms;
     size_t before = to->n;
 
-    if (last && now - last < a->period_ms) {
+    if (last >= 0 && now - last < a->period_ms) {
         session_wake_at(s, last + a->period_ms);
         return;
     }
@@ -218,7 +222,7 @@ static void find_victims(struct session *s, struct plugin_use *use, struct victi
             const struct berth_node *node = task->node ? task->node->kept : NULL;
             if (is_running(task) && node && node->revocable_zone &&
                 !is_open(s, a, node->revocable_zone))
-                add_within_budget(task, to);
+                add_within_budget(s, task, to);
         }
     }
     if (to->n > before)
