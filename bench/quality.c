@@ -571,12 +571,13 @@ static void tell_config(struct berth_engine *engine)
     static const char *const actions[] = { "allocate" };
     static const struct berth_plugin_use uses[] = { { .name = "fragmentation" } };
     static const struct berth_tier tier = { uses, 1 };
-    static const struct berth_value tie = { .key = "tie",
-                                            .kind = BERTH_VALUE_TEXT,
-                                            .text = "rank" };
+    static const struct berth_value options[] = {
+        { .key = "tie", .kind = BERTH_VALUE_TEXT, .text = "rank" },
+        { .key = "gpuModels", .kind = BERTH_VALUE_TEXT, .text = "set" }, /* as in the trace */
+    };
     static const struct berth_value policy = { .kind = BERTH_VALUE_OBJECT,
-                                               .members = &tie,
-                                               .n_members = 1 };
+                                               .members = options,
+                                               .n_members = 2 };
 
     apply(engine, BERTH_CONFIG,
           &(struct berth_config){ .has_actions = true,

@@ -152,6 +152,8 @@ struct berth_affinity {
     const struct berth_pod_term
         *spread; /* over the parts that each topology key makes; all must hold */
     size_t n_spread;
+    const struct berth_pod_term *spread_preferred; /* likewise, and none must */
+    size_t n_spread_preferred;
 };
 
 enum berth_topology_mode { BERTH_TOPOLOGY_NONE, BERTH_TOPOLOGY_SOFT, BERTH_TOPOLOGY_HARD };

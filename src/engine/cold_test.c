@@ -66,14 +66,19 @@ static void tell_claims(struct world *w)
                                           .count = 1 });
 }
 
-/* The namespace's tasks are to be spread over the sizes of nodes. */
+/* The namespace's tasks are to be spread over the sizes of nodes, or had better be, or over the nodes. */
 static const struct berth_affinity *spread_of(struct world *w, uint64_t *random)
 {
     struct berth_pod_term *term = ARENA_NEW0(&w->arena, struct berth_pod_term);
     struct berth_affinity *affinity = ARENA_NEW0(&w->arena, struct berth_affinity);
 
     *term = (struct berth_pod_term){ .topology_key = "size", .weight = 1 + (int)draw(random, 6) };
-    *affinity = (struct berth_affinity){ .spread = term, .n_spread = 1 };
+    *affinity = (struct berth_affinity){ .spread = term,
+                                         .n_spread = draw(random, 3) != 0,
+                                         .spread_preferred = term,
+                                         .n_spread_preferred = draw(random, 2) };
+    if (!affinity->n_spread && draw(random, 2))
+        term->topology_key = "kubernetes.io/hostname";
     return affinity;
 }
 

@@ -423,7 +423,7 @@ uint32_t devices_rank(const struct session *s, const struct kind *kind, const st
     uint32_t rank = 0;
     wide unused = 0;
 
-    if (!names_models(kind) || s->setup->is_beam)
+    if (!names_models(kind) || s->setup->is_beam || s->policy->gpu_models == GPU_MODELS_SET)
         return 0;
     EACH_WANT(view.want, s->model, kind)
     {

@@ -119,6 +119,11 @@ static void tell_queue(struct world *w, uint64_t *random, uint64_t i)
 
 static void tell_job(struct world *w, uint64_t *random, uint64_t i)
 {
+    const struct berth_pod_term by_size = { .topology_key = "size", .weight = 1 };
+    const struct berth_affinity spread = { .spread = &by_size,
+                                           .n_spread = 1,
+                                           .spread_preferred = &by_size,
+                                           .n_spread_preferred = test_random(random) % 2 };
     struct berth_label label = { "size", "large" };
     struct berth_task_group groups[2] = { { .name = "a", .role = "a" }, { .name = "b" } };
     struct berth_job job = { .id = name(w, "j", i),
@@ -141,6 +146,8 @@ static void tell_job(struct world *w, uint64_t *random, uint64_t i)
         groups[g].priority = (int)(test_random(random) % 2);
         if (test_random(random) % 3 == 0)
             groups[g].node_selector = (struct berth_labels){ &label, 1 };
+        if (test_random(random) % 6 == 0)
+            groups[g].affinity = &spread;
         if (test_random(random) % 3 == 0)
             groups[g].gpu_models = (struct berth_words){ &models[test_random(random) % 3],
                                                          1 + test_random(random) % 2 };

@@ -58,6 +58,11 @@ static void tell_queue(struct world *w, uint64_t *random, uint64_t i)
     world_tell(w, BERTH_QUEUE, &queue);
 }
 
+static const struct berth_pod_term over_nodes = { .topology_key = "kubernetes.io/hostname",
+                                                  .weight = 1 };
+static const struct berth_affinity rather_spread = { .spread_preferred = &over_nodes,
+                                                     .n_spread_preferred = 1 };
+
 static void fill_group(struct world *w, uint64_t *random, struct berth_task_group *group)
 {
     static const uint16_t port = 80;
@@ -70,6 +75,8 @@ static void fill_group(struct world *w, uint64_t *random, struct berth_task_grou
     if (draw(random, 12) == 0)
         group->revocable_zone = "*";
     group->not_preemptable = draw(random, 16) == 0;
+    if (draw(random, 12) == 0)
+        group->affinity = &rather_spread;
     if (draw(random, 25) == 0) {
         group->host_ports = &port;
         group->n_host_ports = 1;

@@ -30,6 +30,7 @@ static const struct {
     { "capacity", P_WORD, offsetof(struct policy, capacity), "usable all" },
     { "jobTie", P_WORD, offsetof(struct policy, job_tie), "seq created" },
     { "anyGpu", P_WORD, offsetof(struct policy, any_gpu), "catalogue pool" },
+    { "gpuModels", P_WORD, offsetof(struct policy, gpu_models), "order set" },
     { "commit", P_WORD, offsetof(struct policy, commit), "atomic" },
     { "wake", P_WORD, offsetof(struct policy, wake), "exact" },
     { "deciders", P_WORD, offsetof(struct policy, deciders), "one many" },

@@ -39,6 +39,7 @@ static const struct {
     { "capacity", "usable all", false },
     { "jobTie", "seq created", false },
     { "anyGpu", "catalogue pool", false },
+    { "gpuModels", "order set", false },
     { "commit", "atomic", false },
     { "wake", "exact", false },
     { "minRuntime", NULL, false },

@@ -26,12 +26,13 @@ enum policy_enqueue { ENQUEUE_BOUNDED, ENQUEUE_REFERENCE };
 enum policy_capacity { CAPACITY_USABLE, CAPACITY_ALL };
 enum policy_job_tie { JOB_TIE_SEQ, JOB_TIE_CREATED };
 enum policy_any_gpu { ANY_GPU_CATALOGUE, ANY_GPU_POOL };
+enum policy_gpu_models { GPU_MODELS_ORDER, GPU_MODELS_SET };
 enum policy_deciders { DECIDERS_ONE, DECIDERS_MANY };
 
 struct policy {
     int mode, victims, victim_unit, reclaim, victim_set, evict, preempt_for, reservations, search,
         tie;
-    int enqueue, capacity, job_tie, any_gpu, deciders;
+    int enqueue, capacity, job_tie, any_gpu, gpu_models, deciders;
     int commit, wake; /* of one word each: said so that nobody has to ask */
     bool failover;
     int64_t min_runtime_ms, protect_after_ms, reservation_ttl_ms, inqueue_timeout_ms,

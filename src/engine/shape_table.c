@@ -82,6 +82,7 @@ static const struct member affinity_members[] = {
     MANY(berth_affinity, anti_required, n_anti_required, M_LIST, USE_CLASS, &shape_pod_term),
     MANY(berth_affinity, anti_preferred, n_anti_preferred, M_LIST, USE_CLASS, &shape_pod_term),
     MANY(berth_affinity, spread, n_spread, M_LIST, USE_CLASS, &shape_pod_term),
+    MANY(berth_affinity, spread_preferred, n_spread_preferred, M_LIST, USE_CLASS, &shape_pod_term),
 };
 static const struct shape shape_affinity = SHAPE("affinity", berth_affinity, affinity_members);
 

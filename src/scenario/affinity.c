@@ -179,32 +179,36 @@ static const struct berth_pod_term *take_preferred(struct reader *r, const struc
     return terms;
 }
 
-/* As the topologySpreadConstraints of a pod. Those that are only preferred would be scores. */
-static const struct berth_pod_term *take_spread(struct reader *r, const struct json_at *up,
-                                                size_t *n)
+/* As the topologySpreadConstraints of a pod: those that must hold, and those that are only preferred. */
+static void take_spread(struct reader *r, const struct json_at *up, struct berth_affinity *out)
 {
     static const struct json_key keys[] = { KEY("maxSkew"), KEY("topologyKey"),
                                             KEY("whenUnsatisfiable"), KEY("labelSelector") };
-    static const char *const words[] = { "DoNotSchedule" };
-    struct berth_pod_term *terms;
+    static const char *const words[] = { "DoNotSchedule", "ScheduleAnyway" };
+    struct berth_pod_term *terms[2];
     struct json_at list;
+    size_t n, n_of[2] = { 0 };
 
-    if (!take_list(up, "topologySpread", &list, n))
-        return NULL;
-    terms = ARENA_NEW0_N(r->arena, struct berth_pod_term, *n + 1);
-    for (size_t i = 0; i < *n; i++) {
+    if (!take_list(up, "topologySpread", &list, &n))
+        return;
+    terms[0] = ARENA_NEW0_N(r->arena, struct berth_pod_term, n + 1);
+    terms[1] = ARENA_NEW0_N(r->arena, struct berth_pod_term, n + 1);
+    for (size_t i = 0; i < n; i++) {
         struct json_at at = json_at_item(&list, i);
+        struct berth_pod_term term = { .topology_key = "", .weight = 1 };
         int word = 0;
 
-        terms[i].topology_key = "";
-        terms[i].weight = 1;
         if (!CHECK_KEYS(&at, keys))
             continue;
-        take_i32(&at, "maxSkew", 1, &terms[i].weight);
+        take_i32(&at, "maxSkew", 1, &term.weight);
         json_get_word(&at, "whenUnsatisfiable", words, COUNT_OF(words), &word);
-        take_parts_of(r, &at, &terms[i]);
+        take_parts_of(r, &at, &term);
+        terms[word][n_of[word]++] = term;
     }
-    return terms;
+    out->spread = terms[0];
+    out->n_spread = n_of[0];
+    out->spread_preferred = terms[1];
+    out->n_spread_preferred = n_of[1];
 }
 
 bool take_affinity(struct reader *r, const struct json_at *up, const char *key,
@@ -230,7 +234,7 @@ bool take_affinity(struct reader *r, const struct json_at *up, const char *key,
         affinity->anti_required = take_required(r, &anti, &affinity->n_anti_required);
         affinity->anti_preferred = take_preferred(r, &anti, &affinity->n_anti_preferred);
     }
-    affinity->spread = take_spread(r, &at, &affinity->n_spread);
+    take_spread(r, &at, affinity);
     if (json_object_size(at.value))
         *out = affinity;
     return true;

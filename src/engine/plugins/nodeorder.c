@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "engine/match.h"
 #include "engine/plugins.h"
+#include "engine/spread.h"
 
 struct arguments {
     int64_t least, most, node_affinity, pod_affinity, balanced, taint, image, spread;
@@ -115,9 +116,10 @@ static double root(double x)
     return __builtin_sqrt(x);
 }
 
-/* The dimensions of devices that count, or NOWHERE. State of a session. */
+/* The dimensions of devices that count, or NOWHERE, and what was counted. State of a session. */
 struct gpus {
     uint32_t by_class, by_vendor;
+    struct spread *spread;
 };
 
 static bool asks_gpu(const struct gpus *gpus, const struct kind *kind)
@@ -414,6 +416,8 @@ static void score_all(struct session *s, struct plugin_use *use, const struct ta
 
     if (a->pod_affinity && prefers_company(s, kind))
         add_company(s, kind, candidates, a->pod_affinity);
+    if (a->spread && spread_is_preferred(kind))
+        spread_score(s, &((struct gpus *)use->state)->spread, kind, candidates, a->spread);
     if (!s->setup->is_reference)
         return;
     if (a->node_affinity)
@@ -435,7 +439,7 @@ static bool is_local(struct session *s, struct plugin_use *use, const struct kin
 {
     const struct arguments *a = use->config;
 
-    if (a->pod_affinity && prefers_company(s, kind))
+    if ((a->pod_affinity && prefers_company(s, kind)) || (a->spread && spread_is_preferred(kind)))
         return false;
     return !s->setup->is_reference ||
            !((a->node_affinity && has_preferences(kind)) || (a->taint && s->model->n_soft_taints));
