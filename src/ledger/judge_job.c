@@ -470,7 +470,6 @@ void judge_retain(struct trial *t, struct op_retain *op)
 {
     uint64_t last = 0;
 
-    (void)op;
     for (size_t i = 0; i < t->past->jobs.n; i++) {
         const struct retired *job = &t->past->jobs.at[i];
         VEC_PUSH(&t->changes->retired, job->job);
@@ -479,4 +478,5 @@ void judge_retain(struct trial *t, struct op_retain *op)
     if (last)
         set_oldest(t, last + 1);
     t->changes->forgets_keys = true;
+    orders_forget(t, op->ended_before, op->most);
 }
