@@ -22,11 +22,11 @@ static const struct column columns[] = {
     { "ORDER", "key", NULL, 0 },
     { "POOL", "pool", NULL, 0 },
     { "SHAPE", NULL, column_shape, 0 },
-    { "JOB", "job", NULL, 0 },
+    { "JOB", "job", NULL, COLUMN_HERE },
     { "STATE", "state", NULL, COLUMN_STATE },
-    { "AGE", NULL, column_age, COLUMN_RIGHT },
-    { "PROVIDER", "provider", NULL, 0 },
-    { "REASON", "reason", NULL, 0 },
+    { "AGE", "-madeAt", column_age, COLUMN_RIGHT },
+    { "PROVIDER", "provider", NULL, COLUMN_HERE },
+    { "REASON", "reason", NULL, COLUMN_HERE },
 };
 static const struct listing listing = { columns, COUNT_OF(columns), "key", "key" };
 

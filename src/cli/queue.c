@@ -91,8 +91,8 @@ static const struct column columns[] = {
     { "FAIR", NULL, column_fair, COLUMN_WIDE },
     { "PRIORITY", "priority", NULL, COLUMN_RIGHT | COLUMN_WIDE },
     { "RECLAIMABLE", NULL, column_reclaimable, COLUMN_WIDE },
-    { "MIN_RUNTIME", "minRuntime", NULL, COLUMN_RIGHT | COLUMN_WIDE },
-    { "REVISION", "revision", NULL, COLUMN_RIGHT | COLUMN_WIDE },
+    { "MIN_RUNTIME", "minRuntime", NULL, COLUMN_RIGHT | COLUMN_WIDE | COLUMN_HERE },
+    { "REVISION", "revision", NULL, COLUMN_RIGHT | COLUMN_WIDE | COLUMN_HERE },
     { "PREEMPTION", NULL, column_preemption, COLUMN_WIDE },
 };
 static const struct listing listing = { columns, COUNT_OF(columns), "name", "name" };
