@@ -209,7 +209,7 @@ static int run_forget(struct cli *cli, const struct args *args)
 
 static const struct cli_flag of_list[] = {
     { "state", 0, "STATES", "only these: ready,cordoned,draining,disabled,unreachable,lost,gone",
-      NULL, false },
+      "@=ready|cordoned|draining|disabled|unreachable|lost|gone|coming|leaving", false },
     { "label", 'l', "KEY=VALUE", "only with this label; KEY: whatever its value", NULL, false },
 };
 static const struct flag_set narrow_flags = { NULL, of_list, COUNT_OF(of_list) };

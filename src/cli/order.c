@@ -75,8 +75,8 @@ static int run_cancel(struct cli *cli, const struct args *args)
 }
 
 static const struct cli_flag of_list[] = {
-    { "state", 0, "STATES", "only these: wanted,placed,came,failed,cancelled,released", NULL,
-      false },
+    { "state", 0, "STATES", "only these: wanted,placed,came,failed,cancelled,released",
+      "@=wanted|placed|came|failed|cancelled|released", false },
 };
 static const struct flag_set narrow_flags = { NULL, of_list, COUNT_OF(of_list) };
 static const struct grammar list_grammar = {
@@ -85,6 +85,7 @@ static const struct grammar list_grammar = {
 static const struct grammar one_grammar = {
     .sets = { &output_flags, &time_flags, &client_flags },
     .rest = "ORDER",
+    .rest_words = "@order",
     .n_rest_min = 1,
     .n_rest_max = REST_MANY,
 };
@@ -96,6 +97,7 @@ static const struct flag_set own_flags = { NULL, own, COUNT_OF(own) };
 static const struct grammar act_grammar = {
     .sets = { &own_flags, &output_flags, &client_flags },
     .rest = "ORDER",
+    .rest_words = "@order",
     .n_rest_min = 1,
     .n_rest_max = REST_MANY,
 };

@@ -125,8 +125,8 @@ static int run_ps(struct cli *cli, const struct args *args)
 
 static const struct cli_flag own[] = {
     { "all", 'a', NULL, "those that are over too", NULL, false },
-    { "state", 0, "STATES", "only these: pending,running,stopping,succeeded,failed,cancelled", NULL,
-      false },
+    { "state", 0, "STATES", "only these: pending,running,stopping,succeeded,failed,cancelled",
+      "@=pending|running|stopping|succeeded|failed|cancelled", false },
     { "queue", 'q', "NAME", "only of this queue", "@queue", false },
     { "name", 0, "NAME", "only of this name", NULL, false },
     { "label", 'l', "KEY=VALUE", "only with this label", NULL, false },

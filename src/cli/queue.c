@@ -310,7 +310,7 @@ static const struct cli_flag own[] = {
 };
 static const struct flag_set own_flags = { "Flags of the queue", own, COUNT_OF(own) };
 static const struct cli_flag of_list[] = {
-    { "state", 0, "STATES", "only these: open,draining,closed", NULL, false },
+    { "state", 0, "STATES", "only these: open,draining,closed", "@=open|draining|closed", false },
 };
 static const struct flag_set state_flags = { NULL, of_list, COUNT_OF(of_list) };
 static const struct grammar list_grammar = { .sets = { &list_flags, &state_flags, &output_flags,

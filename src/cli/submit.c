@@ -36,6 +36,24 @@ static bool is_repeated(enum flag_kind kind)
     return kind == FLAG_PAIR || kind == FLAG_TOLERATION;
 }
 
+/* What the completion offers; what will do the API says. */
+static const char *words_of(const char *flag)
+{
+    static const char *const words[][2] = {
+        { "queue", "@queue" },
+        { "node", "@node" },
+        { "runtime", "@=crun|runc|process" },
+        { "network", "@=host|none" },
+        { "on-failure", "@=stop|continue" },
+        { "on-disconnect", "@=stop|keep" },
+    };
+
+    for (size_t i = 0; i < COUNT_OF(words); i++)
+        if (text_eq(flag, words[i][0]))
+            return words[i][1];
+    return NULL;
+}
+
 void submit_init(void)
 {
     const struct flag *flag;
@@ -49,7 +67,7 @@ void submit_init(void)
             .letter = flag->letter,
             .value = flag->kind == FLAG_TRUE || flag->kind == FLAG_FALSE ? NULL : flag->value,
             .help = flag->help,
-            .words = text_eq(flag->name, "queue") ? "@queue" : NULL,
+            .words = words_of(flag->name),
             .is_many = is_repeated(flag->kind),
         };
     }
