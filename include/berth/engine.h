@@ -801,8 +801,11 @@ MUST_CHECK int berth_engine_suppose(struct berth_engine *engine, const struct be
 void berth_engine_forget(struct berth_engine *engine);
 
 /** Whether jobs may have to wait for their admission: they state least resources, an action admits
- * and a plugin votes on it, as it is configured now. */
+ * and a plugin votes on it, as it is configured now; or, serverless, a namespace has a quota. */
 bool berth_engine_asks_admission(const struct berth_engine *engine);
+
+/** Whether what is configured now heeds the quotas of namespaces at all. */
+bool berth_engine_holds_quotas(const struct berth_engine *engine);
 
 /** Is given the deltas that build the engine anew; below 0 ends the export with it. */
 typedef int berth_sink_fn(const struct berth_delta *delta, void *arg);

@@ -39,6 +39,7 @@ enum {
 enum job_on_failure { ON_FAILURE_STOP, ON_FAILURE_CONTINUE };
 enum job_on_disconnect { ON_DISCONNECT_STOP, ON_DISCONNECT_KEEP };
 enum job_topology { JOB_TOPOLOGY_NONE, JOB_TOPOLOGY_SOFT, JOB_TOPOLOGY_HARD };
+enum job_budget { JOB_BUDGET_NONE, JOB_BUDGET_MIN_AVAILABLE, JOB_BUDGET_MAX_UNAVAILABLE };
 enum job_network { JOB_NETWORK_HOST, JOB_NETWORK_NONE };
 
 /* An amount of a resource, in its quantity_unit. */
@@ -116,6 +117,9 @@ struct job_spec {
     int64_t grace_ms; /* TERM to KILL */
     struct labels labels;
     bool is_preemptable;
+    enum job_budget budget; /* how much of it evictions leave, or take, at a time */
+    bool budget_is_percent; /* of its tasks */
+    uint32_t budget_value;
     struct job_group *groups;
     size_t n_groups;
     uint32_t n_tasks;   /* over all groups */

@@ -23,7 +23,7 @@ static const struct json_key job_keys[] = {
     { .name = "gang" },        { .name = "limit" },     { .name = "deadline" },
     { .name = "retries" },     { .name = "onFailure" }, { .name = "onDisconnect" },
     { .name = "grace" },       { "after", true },       { .name = "labels" },
-    { .name = "preemptable" }, { .name = "groups" },
+    { .name = "preemptable" }, { .name = "budget" },    { .name = "groups" },
 };
 
 static const struct json_key group_keys[] = {
@@ -370,6 +370,14 @@ static void read_runtime(const struct json_at *up, struct job_group *group)
         set_text(&group->runtime, runtime_words[runtime]);
 }
 
+static bool capability_is_good(const char *text)
+{
+    const char *version = strchr(text, '@');
+    CLEANUP(freep) char *name = text_format("%.*s", (int)strcspn(text, "@"), text);
+
+    return version && version[1] && name_is_valid_label(name);
+}
+
 /* Which node, by name or by what it must have to the letter. */
 static void read_node(const struct json_at *up, struct job_group *group)
 {
@@ -378,21 +386,33 @@ static void read_node(const struct json_at *up, struct job_group *group)
 
     group->node = text_copy("");
     group->capability = text_copy("");
-    if (json_get_text(up, "node", &text) && text[0]) {
+    if (json_get_text(up, "node", &text)) {
         if (name_is_valid_node(text))
             set_text(&group->node, text);
         else
-            json_refuse(&node, PROBLEM_INVALID_FIELD, "\"%.80s\" is not a node's name", text);
+            json_refuse(&node, PROBLEM_INVALID_FIELD, "\"%.80s\" is not a node's name%s", text,
+                        text[0] ? "" : "; leave it out for any node");
     }
-    if (json_get_text(up, "capability", &text) && text[0]) {
-        const char *version = strchr(text, '@');
-        CLEANUP(freep) char *name = text_format("%.*s", (int)strcspn(text, "@"), text);
-        if (version && version[1] && name_is_valid_label(name))
+    if (json_get_text(up, "capability", &text)) {
+        if (capability_is_good(text))
             set_text(&group->capability, text);
         else
             json_refuse(&capability, PROBLEM_INVALID_FIELD,
-                        "\"%.80s\" is not NAME@VERSION, such as image@2.1", text);
+                        "\"%.80s\" is not NAME@VERSION, such as image@2.1%s", text,
+                        text[0] ? "" : "; leave it out for any");
     }
+}
+
+/* Earlier builds took a second @ for a part of the version. */
+static void check_new_capability(const struct json_at *group)
+{
+    struct json_at at = json_at_member(group, "capability");
+    const char *text = json_string_value(at.value);
+    const char *version = text ? strchr(text, '@') : NULL;
+
+    if (version && strchr(version + 1, '@'))
+        json_refuse(&at, PROBLEM_INVALID_FIELD,
+                    "\"%.80s\" has more than one @: it is NAME@VERSION, such as image@2.1", text);
 }
 
 /* Only its size is looked at: its form is known to who places the job. */
@@ -600,6 +620,54 @@ static void read_minimum(const struct json_at *top, struct job_spec *spec)
     spec->min_available = is_gang ? spec->n_tasks : (uint32_t)min_available;
 }
 
+/* "3", 3 or "30%". */
+static bool read_part(const struct json_at *up, const char *key, struct job_spec *spec)
+{
+    struct json_at at = json_at_member(up, key);
+    CLEANUP(freep) char *text = NULL;
+    int64_t value = 0;
+    size_t n;
+
+    if (!json_is_string(at.value)) {
+        if (!json_get_int(up, key, 0, JOB_TASKS_MAX, &value))
+            return false;
+    } else {
+        text = text_copy(json_string_value(at.value));
+        n = strlen(text);
+        spec->budget_is_percent = n && text[n - 1] == '%';
+        if (spec->budget_is_percent)
+            text[n - 1] = '\0';
+        if (text_to_int(text, 0, spec->budget_is_percent ? 100 : JOB_TASKS_MAX, &value) < 0) {
+            json_refuse(
+                &at, PROBLEM_INVALID_FIELD,
+                "\"%.40s\" is neither a number of tasks, 0 to %d, nor a part of them, 0%% to "
+                "100%%",
+                json_string_value(at.value), JOB_TASKS_MAX);
+            return false;
+        }
+    }
+    spec->budget_value = (uint32_t)value;
+    return true;
+}
+
+static void read_budget(const struct json_at *top, struct job_spec *spec)
+{
+    static const struct json_key keys[] = { { .name = "minAvailable" },
+                                            { .name = "maxUnavailable" } };
+    struct json_at at = json_at_member(top, "budget");
+
+    if (!at.value || !json_check_object(&at, keys, COUNT_OF(keys)) || !json_object_size(at.value))
+        return;
+    if (json_object_size(at.value) > 1) {
+        json_refuse(&at, PROBLEM_INVALID_FIELD,
+                    "has both minAvailable and maxUnavailable; leave one of them out");
+        return;
+    }
+    for (size_t i = 0; i < COUNT_OF(budget_words); i++)
+        if (json_object_get(at.value, budget_words[i]) && read_part(&at, budget_words[i], spec))
+            spec->budget = (enum job_budget)(i + 1);
+}
+
 static void read_kind(const struct json_at *top)
 {
     struct json_at at = json_at_member(top, "kind");
@@ -636,6 +704,7 @@ static void read_job(const struct json_at *top, struct job_spec *spec)
     read_labels(top, "labels", JOB_LABELS_MAX_BYTES, check_label_key, &spec->labels);
     spec->is_preemptable = true;
     json_get_bool(top, "preemptable", &spec->is_preemptable);
+    read_budget(top, spec);
     read_groups(top, spec);
     read_minimum(top, spec);
 }
@@ -658,11 +727,14 @@ static void check_new(const struct json_at *top)
 {
     struct json_at groups = json_at_member(top, "groups");
 
-    if (!json_is_array(groups.value))
+    if (!json_is_array(groups.value)) {
         check_new_env(top);
+        check_new_capability(top);
+    }
     for (size_t i = 0; i < json_array_size(groups.value) && i < JOB_GROUPS_MAX; i++) {
         struct json_at group = json_at_item(&groups, i);
         check_new_env(&group);
+        check_new_capability(&group);
     }
 }
 

@@ -152,7 +152,20 @@ static const struct {
       "whole" },
     { "an affinity that is a list", IMG "affinity: [a]\n",
       "2:1 /affinity: must be an object, not a list" },
-    { "an affinity of nothing", IMG "affinity: {}\nnode: ''\ncapability: ''\nrequires: {}\n", "" },
+    { "an affinity of nothing", IMG "affinity: {}\nrequires: {}\nbudget: {}\n", "" },
+    { "a node without a name", IMG "node: ''\n",
+      "2:1 /node: \"\" is not a node's name; leave it out for any node" },
+    { "a capability of nothing", IMG "capability: ''\n",
+      "2:1 /capability: \"\" is not NAME@VERSION, such as image@2.1; leave it out for any" },
+    { "a capability of two versions", IMG "capability: a@b@c\n",
+      "2:1 /capability: \"a@b@c\" has more than one @: it is NAME@VERSION, such as image@2.1" },
+    { "both budgets", IMG "budget: {minAvailable: 1, maxUnavailable: 1}\n",
+      "2:1 /budget: has both minAvailable and maxUnavailable; leave one of them out" },
+    { "a budget of more than all", IMG "budget: {maxUnavailable: 101%}\n",
+      "2:10 /budget/maxUnavailable: \"101%\" is neither a number of tasks, 0 to 10000, nor a part "
+      "of them, 0% to 100%" },
+    { "a budget below none", IMG "budget:\n  minAvailable: -1\n",
+      "3:3 /budget/minAvailable: -1 is outside of 0 to 10000" },
     { "user and group", IMG "user: 1000:1000\n", "" },
     { "workDir", IMG "workDir: work\n",
       "2:1 /workDir: workDir \"work\" is not absolute: it begins with /" },
@@ -264,7 +277,8 @@ static const char whole[] =
     "name: train\nnamespace: lab\nqueue: research\nkind: batch\npriority: 500\nminAvailable: 2\n"
     "limit: 8h\ndeadline: 2d\nretries: {max: 3, backoff: 5s, backoffMax: 1m}\n"
     "onFailure: continue\nonDisconnect: keep\ngrace: 1m30s\nlabels: {team: vision, a: b}\n"
-    "preemptable: false\ngroups:\n  - name: worker\n    replicas: 2\n    minAvailable: 1\n"
+    "preemptable: false\nbudget: {maxUnavailable: 30%}\ngroups:\n  - name: worker\n    replicas: "
+    "2\n    minAvailable: 1\n"
     "    image: oci:/srv/img/train\n    command: [torchrun]\n    args: [train.py]\n"
     "    env: {LR: '0.1', A: ''}\n    workDir: /work\n    user: '1000:1000'\n    runtime: crun\n"
     "    resources: {memory: 256Gi, cpu: 32, licence: 1, none: 0}\n"
@@ -278,7 +292,8 @@ static const char whole_canonical[] =
     "\"priority\":500,\"minAvailable\":2,\"limit\":\"8h\",\"deadline\":\"2d\","
     "\"retries\":{\"max\":3,\"backoff\":\"5s\",\"backoffMax\":\"1m\"},\"onFailure\":\"continue\","
     "\"onDisconnect\":\"keep\",\"grace\":\"1m30s\",\"labels\":{\"a\":\"b\",\"team\":\"vision\"},"
-    "\"preemptable\":false,\"groups\":[{\"name\":\"worker\",\"replicas\":2,\"minAvailable\":1,"
+    "\"preemptable\":false,\"budget\":{\"maxUnavailable\":\"30%\"},\"groups\":[{\"name\":"
+    "\"worker\",\"replicas\":2,\"minAvailable\":1,"
     "\"image\":\"oci:/srv/img/train\",\"command\":[\"torchrun\"],\"args\":[\"train.py\"],"
     "\"env\":{\"A\":\"\",\"LR\":\"0.1\"},\"workDir\":\"/work\",\"user\":\"1000:1000\","
     "\"runtime\":\"crun\",\"resources\":{\"cpu\":\"32\",\"licence\":\"1\",\"memory\":\"256Gi\"},"

@@ -4,6 +4,7 @@
  * Every default that has a value is written out, what is empty is left out, and keys stand in
  * the order of docs/job-format.md, so that equal jobs are equal texts.
  */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -145,6 +146,19 @@ static json_t *retries_to_json(const struct job_spec *spec)
     return object;
 }
 
+static void set_budget(json_t *object, const struct job_spec *spec)
+{
+    CLEANUP(freep) char *percent = text_format("%" PRIu32 "%%", spec->budget_value);
+    json_t *value;
+
+    if (spec->budget == JOB_BUDGET_NONE)
+        return;
+    value = json_object();
+    set_new(value, budget_words[spec->budget - 1],
+            spec->budget_is_percent ? json_string(percent) : json_integer(spec->budget_value));
+    set_new(object, "budget", value);
+}
+
 json_t *job_spec_to_json(const struct job_spec *spec)
 {
     json_t *object = json_object(), *groups = json_array();
@@ -165,6 +179,7 @@ json_t *job_spec_to_json(const struct job_spec *spec)
     set_duration(object, "grace", spec->grace_ms);
     set_labels(object, "labels", &spec->labels);
     set_new(object, "preemptable", json_boolean(spec->is_preemptable));
+    set_budget(object, spec);
     for (size_t i = 0; i < spec->n_groups; i++)
         json_array_append_new(groups, group_to_json(&spec->groups[i]));
     set_new(object, "groups", groups);

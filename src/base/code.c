@@ -23,7 +23,9 @@ const struct code_text wait_codes[WAIT_CODE_COUNT] = {
     [WAIT_RATE_LIMITED] = { "RATE_LIMITED", "Only so many may start at once or in a time.",
                             "Nothing to do, or raise the rate.", 0 },
     [WAIT_QUEUE_CLOSED] = { "QUEUE_CLOSED", "Its queue takes no new work.",
-                            "Open the queue (berth queue set), or submit to another.", 0 },
+                            "Open it, or the one above it that is named as blocker (berth queue "
+                            "set), or submit to another.",
+                            0 },
     [WAIT_QUEUE_UNKNOWN] = { "QUEUE_UNKNOWN", "No queue has that name.",
                              "Create it (berth queue create), or submit to another.", 0 },
     [WAIT_NOT_ADMITTED] = { "NOT_ADMITTED", "Its queue has admitted as much as it may.",

@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "cli/submit.h"
 #include "cli/verb.h"
 
 static const struct cli_flag flags[] = {
@@ -121,6 +122,8 @@ static int check_answer(struct cli *cli, const struct client_answer *answer)
     if (client_answer_is_ok(answer))
         return 0;
     client_answer_problem(answer, &problem);
+    if (cli->making && problem.n_fields)
+        return submit_fail(cli, &problem, answer->status);
     return cli_fail_problem(cli, &problem, answer->status);
 }
 

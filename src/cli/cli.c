@@ -276,6 +276,7 @@ int cli_main(const struct verb *const *verbs, size_t n_verbs, const struct cli_p
     submit_init();
     cli.is_json = cli_wants_json(argc, argv);
     exit_code = run(&cli, argc, argv);
+    submit_forget(&cli);
     client_close(cli.client);
     client_settings_fini(&cli.settings);
     if (fflush(stdout) != 0 && exit_code == EXIT_DONE)

@@ -13,7 +13,7 @@ static const struct {
 } kinds[] = {
     { "job", "job list -o id" },       { "node", "node list -o name" },
     { "queue", "queue list -o name" }, { "token", "token list -o name" },
-    { "code", "explain code -o id" },
+    { "code", "explain code -o id" },  { "order", "order list -o name" },
 };
 
 /* What lists are sorted by: the fields of docs/api.md, of those with a key the usual ones. */
@@ -31,7 +31,9 @@ static const struct {
     { "order", "key pool state madeAt endedAt" },
 };
 
-static void print_live(void)
+static void print_first_words(const struct cli *cli);
+
+static void print_live(const struct cli *cli)
 {
     printf("_berth_live()\n{\n    local word\n    case $1 in\n");
     for (size_t i = 0; i < COUNT_OF(sorts); i++)
@@ -39,7 +41,9 @@ static void print_live(void)
                sorts[i].noun, sorts[i].fields);
     for (size_t i = 0; i < COUNT_OF(kinds); i++)
         printf("    %s) berth %s ;;\n", kinds[i].kind, kinds[i].command);
-    printf("    esac 2>/dev/null\n}\n\n");
+    printf("    verb) echo '");
+    print_first_words(cli);
+    printf("' ;;\n    esac 2>/dev/null\n}\n\n");
 }
 
 /* Bash for the words of a flag or of the words behind a verb; nothing for any text: then files. */
@@ -47,11 +51,11 @@ static void print_words(const char *words)
 {
     if (!words) {
         printf("_berth_files");
-    } else if (words[0] == '@') {
+    } else if (words[0] == '@' && words[1] != '=') {
         printf("_berth_words \"$(_berth_live %s)\"", words + 1);
     } else {
         printf("_berth_words '");
-        for (const char *at = words; *at; at++)
+        for (const char *at = words + (words[0] == '@' ? 2 : 0); *at; at++)
             putchar(*at == '|' ? ' ' : *at);
         printf("'");
     }
@@ -151,7 +155,7 @@ static int run_completion(struct cli *cli, const struct args *args)
                               args->rest.at[0]);
     printf("# Completion of berth for bash; made by `berth completion bash`.\n"
            "# shellcheck shell=bash disable=SC2207,SC2016\n\n");
-    print_live();
+    print_live(cli);
     printf("_berth_words()\n{\n    COMPREPLY+=($(compgen -W \"$1\" -- \"$cur\"))\n}\n\n"
            "_berth_files()\n{\n    COMPREPLY+=($(compgen -f -- \"$cur\"))\n}\n\n"
            "_berth_verb()\n{\n    case $1 in\n");
@@ -170,6 +174,8 @@ static int run_completion(struct cli *cli, const struct args *args)
            "    if ((COMP_CWORD == 1)); then\n        _berth_words '");
     print_first_words(cli);
     printf("'\n        return\n    fi\n"
+           "    if ((COMP_CWORD == 3)) && [[ ${COMP_WORDS[1]} == help ]]; then\n"
+           "        _berth_noun \"${COMP_WORDS[2]}\"\n        return\n    fi\n"
            "    if ((COMP_CWORD == 2)); then\n        _berth_noun \"${COMP_WORDS[1]}\"\n    fi\n"
            "    if ((COMP_CWORD > 2)) && _berth_verb \"${COMP_WORDS[1]} ${COMP_WORDS[2]}\"; then\n"
            "        return\n    fi\n"

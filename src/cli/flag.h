@@ -18,7 +18,7 @@ struct cli_flag {
     const char *help;  /* one sentence without full stop */
     /* The words it takes, separated by '|' ("cols=" stands for all that begin so); a word with '@'
      * before it ("@queue") is a kind of thing whose names the completion asks for ("@sort":
-     * fields); NULL: any text. */
+     * fields), with "@=" words that it offers and others may do as well; NULL: any text. */
     const char *words;
     bool is_many; /* may be given several times; else the last one counts */
 };

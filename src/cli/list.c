@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/sort.h"
 #include "cli/verb.h"
 #include "cli/watch.h"
 
@@ -26,6 +27,9 @@ struct list {
     struct cli *cli;
     struct str path; /* "/v1/nodes?state=ready" */
     int64_t limit;   /* 0: all */
+    const char *sort;
+    const struct listing *listing;
+    const struct output *output;
 };
 
 void cli_add_query(struct str *path, const char *key, const char *value)
@@ -86,7 +90,8 @@ static int fetch(void *arg, json_t **out)
 {
     const struct list *list = arg;
 
-    return cli_get_pages(list->cli, list->path.data, list->limit, out);
+    return sort_get(list->cli, list->path.data, list->limit, list->listing, list->sort,
+                    list->output, out);
 }
 
 static const struct cli_flag flags[] = {
@@ -111,34 +116,32 @@ static int print_once(struct list *list, const struct output *output, const stru
     return EXIT_DONE;
 }
 
-static int make_list(struct list *list, const struct args *args, const char *path,
-                     const struct listing *listing)
+static int make_list(struct list *list, const struct args *args, const char *path)
 {
-    const char *sort = args_maybe(args, "sort");
-    CLEANUP(freep) char *field = sort ? cli_sort_field(listing, sort) : NULL;
     struct err err = { 0 };
 
+    list->sort = args_maybe(args, "sort");
     if (args_int(args, "limit", 1, LIMIT_MAX, &list->limit, &err) < 0)
         return cli_fail_usage(list->cli, "%s", err.text);
     str_add(&list->path, path);
     cli_add_query(&list->path, "state", args_maybe(args, "state"));
     cli_add_query(&list->path, "label", args_maybe(args, "label"));
-    cli_add_query(&list->path, "sort", field);
     return 0;
 }
 
 int cli_list(struct cli *cli, const struct args *args, const char *path, const char *types,
              const struct listing *listing)
 {
-    struct list list = { .cli = cli };
+    struct list list = { .cli = cli, .listing = listing };
     CLEANUP(freep) char *query = text_format("&type=%s", types);
     struct watch_options watched = {
         .cli = cli, .listing = listing, .query = query, .fetch = fetch, .arg = &list
     };
     int r = cli_need_output(cli, args, &watched.output);
 
+    list.output = &watched.output;
     if (r == 0)
-        r = make_list(&list, args, path, listing);
+        r = make_list(&list, args, path);
     if (args_has(args, "quiet"))
         watched.output.format = OUTPUT_ID;
     if (r == 0)

@@ -117,10 +117,10 @@ static const struct column columns[] = {
     { "TASKS", "attempts", NULL, COLUMN_RIGHT },
     { "AGE", "-firstRegisteredAt", column_age, COLUMN_RIGHT },
     { "REASON", NULL, column_reason, 0 },
-    { "AGENT", "info/version", NULL, COLUMN_WIDE },
+    { "AGENT", "info/version", NULL, COLUMN_WIDE | COLUMN_HERE },
     { "RUNTIMES", NULL, column_runtimes, COLUMN_WIDE },
     { "CONNECTED", NULL, column_connected, COLUMN_WIDE },
-    { "ADDRESS", "address", NULL, COLUMN_WIDE },
+    { "ADDRESS", "address", NULL, COLUMN_WIDE | COLUMN_HERE },
     { "LABELS", NULL, column_labels, COLUMN_WIDE },
 };
 static const struct listing listing = { columns, COUNT_OF(columns), "name", "name" };
@@ -209,7 +209,7 @@ static int run_forget(struct cli *cli, const struct args *args)
 
 static const struct cli_flag of_list[] = {
     { "state", 0, "STATES", "only these: ready,cordoned,draining,disabled,unreachable,lost,gone",
-      NULL, false },
+      "@=ready|cordoned|draining|disabled|unreachable|lost|gone|coming|leaving", false },
     { "label", 'l', "KEY=VALUE", "only with this label; KEY: whatever its value", NULL, false },
 };
 static const struct flag_set narrow_flags = { NULL, of_list, COUNT_OF(of_list) };

@@ -22,11 +22,11 @@ static const struct column columns[] = {
     { "ORDER", "key", NULL, 0 },
     { "POOL", "pool", NULL, 0 },
     { "SHAPE", NULL, column_shape, 0 },
-    { "JOB", "job", NULL, 0 },
+    { "JOB", "job", NULL, COLUMN_HERE },
     { "STATE", "state", NULL, COLUMN_STATE },
-    { "AGE", NULL, column_age, COLUMN_RIGHT },
-    { "PROVIDER", "provider", NULL, 0 },
-    { "REASON", "reason", NULL, 0 },
+    { "AGE", "-madeAt", column_age, COLUMN_RIGHT },
+    { "PROVIDER", "provider", NULL, COLUMN_HERE },
+    { "REASON", "reason", NULL, COLUMN_HERE },
 };
 static const struct listing listing = { columns, COUNT_OF(columns), "key", "key" };
 
@@ -75,8 +75,8 @@ static int run_cancel(struct cli *cli, const struct args *args)
 }
 
 static const struct cli_flag of_list[] = {
-    { "state", 0, "STATES", "only these: wanted,placed,came,failed,cancelled,released", NULL,
-      false },
+    { "state", 0, "STATES", "only these: wanted,placed,came,failed,cancelled,released",
+      "@=wanted|placed|came|failed|cancelled|released", false },
 };
 static const struct flag_set narrow_flags = { NULL, of_list, COUNT_OF(of_list) };
 static const struct grammar list_grammar = {
@@ -85,6 +85,7 @@ static const struct grammar list_grammar = {
 static const struct grammar one_grammar = {
     .sets = { &output_flags, &time_flags, &client_flags },
     .rest = "ORDER",
+    .rest_words = "@order",
     .n_rest_min = 1,
     .n_rest_max = REST_MANY,
 };
@@ -96,6 +97,7 @@ static const struct flag_set own_flags = { NULL, own, COUNT_OF(own) };
 static const struct grammar act_grammar = {
     .sets = { &own_flags, &output_flags, &client_flags },
     .rest = "ORDER",
+    .rest_words = "@order",
     .n_rest_min = 1,
     .n_rest_max = REST_MANY,
 };

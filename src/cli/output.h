@@ -48,12 +48,13 @@ enum {
     COLUMN_RIGHT = 1, /* a number */
     COLUMN_WIDE = 2,  /* only in wide */
     COLUMN_STATE = 4, /* coloured by its word */
+    COLUMN_HERE = 8,  /* no field that the server sorts by */
 };
 
 struct column {
     const char *head; /* "NAME" */
     /* "tasks/total": members, a number picks from an array. With fn: what --sort HEAD sorts by, "-"
-     * before it where that is the other way round; NULL: the head as it is. */
+     * before it where that is the other way round; NULL: what the column shows. */
     const char *path;
     column_fn *fn;  /* instead of the text at path */
     unsigned flags; /* COLUMN_... */

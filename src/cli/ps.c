@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "cli/job.h"
+#include "cli/sort.h"
 #include "cli/watch.h"
 
 enum { LIMIT_DEFAULT = 200, LIMIT_MAX = 100000 };
@@ -17,6 +18,7 @@ struct ps {
     struct output output;
     struct str path; /* "/v1/jobs?queue=research..." */
     int64_t limit;
+    const char *sort;
 };
 
 /* Mine, unless others are asked for. */
@@ -40,9 +42,7 @@ static int add_user(struct ps *ps)
 static int make_path(struct ps *ps)
 {
     const struct args *args = ps->args;
-    CLEANUP(freep)
-    char *sort =
-        args_has(args, "sort") ? cli_sort_field(&job_listing, args_get(args, "sort")) : NULL;
+    CLEANUP(freep) char *field = NULL;
 
     str_add(&ps->path, "/v1/jobs");
     if (!args_has(args, "all") && !args_has(args, "state"))
@@ -54,8 +54,10 @@ static int make_path(struct ps *ps)
     cli_add_query(&ps->path, "name", args_get(args, "name"));
     cli_add_query(&ps->path, "label", args_get(args, "label"));
     cli_add_query(&ps->path, "since", args_get(args, "since"));
-    cli_add_query(&ps->path, "sort", sort);
-    if (ps->output.format == OUTPUT_WIDE || output_has_rows(&ps->output))
+    ps->sort = args_has(args, "sort") ? args_get(args, "sort") : NULL;
+    if (ps->sort)
+        field = sort_field(&job_listing, ps->sort);
+    if ((ps->sort && !field) || ps->output.format == OUTPUT_WIDE || output_has_rows(&ps->output))
         cli_add_query(&ps->path, "resources", "1");
     return add_user(ps);
 }
@@ -64,7 +66,7 @@ static int fetch(void *arg, json_t **out)
 {
     const struct ps *ps = arg;
 
-    return cli_get_pages(ps->cli, ps->path.data, ps->limit, out);
+    return sort_get(ps->cli, ps->path.data, ps->limit, &job_listing, ps->sort, &ps->output, out);
 }
 
 static int print_list(struct ps *ps, const json_t *list)
@@ -123,8 +125,8 @@ static int run_ps(struct cli *cli, const struct args *args)
 
 static const struct cli_flag own[] = {
     { "all", 'a', NULL, "those that are over too", NULL, false },
-    { "state", 0, "STATES", "only these: pending,running,stopping,succeeded,failed,cancelled", NULL,
-      false },
+    { "state", 0, "STATES", "only these: pending,running,stopping,succeeded,failed,cancelled",
+      "@=pending|running|stopping|succeeded|failed|cancelled", false },
     { "queue", 'q', "NAME", "only of this queue", "@queue", false },
     { "name", 0, "NAME", "only of this name", NULL, false },
     { "label", 'l', "KEY=VALUE", "only with this label", NULL, false },

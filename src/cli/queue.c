@@ -91,8 +91,8 @@ static const struct column columns[] = {
     { "FAIR", NULL, column_fair, COLUMN_WIDE },
     { "PRIORITY", "priority", NULL, COLUMN_RIGHT | COLUMN_WIDE },
     { "RECLAIMABLE", NULL, column_reclaimable, COLUMN_WIDE },
-    { "MIN_RUNTIME", "minRuntime", NULL, COLUMN_RIGHT | COLUMN_WIDE },
-    { "REVISION", "revision", NULL, COLUMN_RIGHT | COLUMN_WIDE },
+    { "MIN_RUNTIME", "minRuntime", NULL, COLUMN_RIGHT | COLUMN_WIDE | COLUMN_HERE },
+    { "REVISION", "revision", NULL, COLUMN_RIGHT | COLUMN_WIDE | COLUMN_HERE },
     { "PREEMPTION", NULL, column_preemption, COLUMN_WIDE },
 };
 static const struct listing listing = { columns, COUNT_OF(columns), "name", "name" };
@@ -310,7 +310,7 @@ static const struct cli_flag own[] = {
 };
 static const struct flag_set own_flags = { "Flags of the queue", own, COUNT_OF(own) };
 static const struct cli_flag of_list[] = {
-    { "state", 0, "STATES", "only these: open,draining,closed", NULL, false },
+    { "state", 0, "STATES", "only these: open,draining,closed", "@=open|draining|closed", false },
 };
 static const struct flag_set state_flags = { NULL, of_list, COUNT_OF(of_list) };
 static const struct grammar list_grammar = { .sets = { &list_flags, &state_flags, &output_flags,

@@ -36,6 +36,24 @@ static bool is_repeated(enum flag_kind kind)
     return kind == FLAG_PAIR || kind == FLAG_TOLERATION;
 }
 
+/* What the completion offers; what will do the API says. */
+static const char *words_of(const char *flag)
+{
+    static const char *const words[][2] = {
+        { "queue", "@queue" },
+        { "node", "@node" },
+        { "runtime", "@=crun|runc|process" },
+        { "network", "@=host|none" },
+        { "on-failure", "@=stop|continue" },
+        { "on-disconnect", "@=stop|keep" },
+    };
+
+    for (size_t i = 0; i < COUNT_OF(words); i++)
+        if (text_eq(flag, words[i][0]))
+            return words[i][1];
+    return NULL;
+}
+
 void submit_init(void)
 {
     const struct flag *flag;
@@ -49,7 +67,7 @@ void submit_init(void)
             .letter = flag->letter,
             .value = flag->kind == FLAG_TRUE || flag->kind == FLAG_FALSE ? NULL : flag->value,
             .help = flag->help,
-            .words = text_eq(flag->name, "queue") ? "@queue" : NULL,
+            .words = words_of(flag->name),
             .is_many = is_repeated(flag->kind),
         };
     }
@@ -217,11 +235,15 @@ static void set_defaults(const struct cli *cli, const struct args *args, struct 
 
 /* ---- making it ---- */
 
-static int fail_making(const struct cli *cli, struct making *making, struct problem *problem)
+int submit_fail(const struct cli *cli, struct problem *problem, int status)
 {
+    struct making *making = cli->making;
     CLEANUP(str_fini) struct str text = { 0 };
     const char *path = making->path && text_eq(making->path, "-") ? "stdin" : making->path;
 
+    /* The server says where a fault stands in what was sent, which nobody wrote. */
+    for (size_t i = 0; status && i < problem_n_kept(problem); i++)
+        problem->fields[i].line = problem->fields[i].column = 0;
     flags_blame(&making->words, problem);
     flags_blame(&making->script, problem);
     if (making->path && !making->is_script && making->is_json)
@@ -229,14 +251,14 @@ static int fail_making(const struct cli *cli, struct making *making, struct prob
     else if (making->path && !making->is_script)
         yaml_locate(str_text(&making->text), making->text.len, problem);
     if (cli->is_json || !problem->n_fields) {
-        cli_fail_problem(cli, problem, 0);
-        return EXIT_USAGE;
+        cli_fail_problem(cli, problem, status);
+        return status ? exit_of_problem(problem->code, status) : EXIT_USAGE;
     }
     problem_write(problem, path, &text);
     if (!path)
         fputs("berth: ", stderr);
     fputs(text.data, stderr);
-    return EXIT_USAGE;
+    return status ? exit_of_problem(problem->code, status) : EXIT_USAGE;
 }
 
 static int make(struct cli *cli, const struct args *args, struct making *making,
@@ -263,32 +285,50 @@ static int make(struct cli *cli, const struct args *args, struct making *making,
     return r;
 }
 
+void submit_forget(struct cli *cli)
+{
+    if (cli->making)
+        making_fini(cli->making);
+    mem_free(cli->making);
+    cli->making = NULL;
+}
+
+static struct making *begin(struct cli *cli, const struct args *args)
+{
+    submit_forget(cli);
+    cli->making = NEW0(struct making);
+    flags_init(&cli->making->script);
+    flags_init(&cli->making->words);
+    cli->making->path = args->rest.n ? args->rest.at[0] : NULL;
+    return cli->making;
+}
+
 int submit_make(struct cli *cli, const struct args *args, json_t **out)
 {
-    CLEANUP(making_fini) struct making making = { 0 };
+    struct making *making;
     struct problem problem = { 0 };
     struct err err = { 0 };
     char cwd[PATH_MAX];
     int r = cli_need_settings(cli, args);
 
-    flags_init(&making.script);
-    flags_init(&making.words);
     if (r != 0)
         return r;
+    making = begin(cli, args);
     if (getcwd(cwd, sizeof(cwd)))
-        making.script.base_dir = making.words.base_dir = cwd;
-    making.path = args->rest.n ? args->rest.at[0] : NULL;
-    if (!making.path && !has_job_flag(args) && !args->command.n)
+        making->script.base_dir = making->words.base_dir = cwd;
+    if (!making->path && !has_job_flag(args) && !args->command.n)
         return cli_fail_usage(cli, "say what to run: a file, or --image and -- COMMAND");
-    if (making.path && read_file(making.path, &making.text, &err) < 0)
+    if (making->path && read_file(making->path, &making->text, &err) < 0)
         return cli_fail(cli, EXIT_USAGE, "%s%s", err.text,
                         err.code == -ENOENT ? "; a command stands behind --" : "");
-    if (making.path && is_blank(&making.text))
+    if (making->path && is_blank(&making->text))
         return cli_fail(cli, EXIT_USAGE, "%s is empty: want a job in YAML or JSON, or a script",
-                        text_eq(making.path, "-") ? "stdin" : making.path);
-    if (make(cli, args, &making, &problem) < 0)
-        return fail_making(cli, &making, &problem);
-    *out = TAKE(making.object);
+                        text_eq(making->path, "-") ? "stdin" : making->path);
+    r = make(cli, args, making, &problem);
+    making->script.base_dir = making->words.base_dir = NULL;
+    if (r < 0)
+        return submit_fail(cli, &problem, 0);
+    *out = json_incref(making->object);
     return 0;
 }
 

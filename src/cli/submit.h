@@ -20,6 +20,11 @@ void submit_init(void);
  */
 MUST_CHECK int submit_make(struct cli *cli, const struct args *args, json_t **out);
 
+/** Tells the faults of the job that was made last, each where it stands. Returns the exit code. */
+int submit_fail(const struct cli *cli, struct problem *problem, int status);
+/** Forgets what was made. */
+void submit_forget(struct cli *cli);
+
 /**
  * Sends it with an idempotency key, so that a repetition after a broken connection is harmless.
  *

@@ -27,6 +27,7 @@ struct cli {
     bool has_settings;
     int64_t give_up_ms;    /* of each call, repetitions included */
     struct client *client; /* that blocks; NULL until the first call */
+    struct making *making; /* of a job that is sent: where its faults stand; NULL */
 };
 
 /* ---- failing: each prints and returns the exit code ---- */

@@ -276,31 +276,3 @@ int cli_watch(const struct watch_options *options)
     loop_close(watch.loop);
     return r;
 }
-
-/* ---- sorting ---- */
-
-char *cli_sort_field(const struct listing *listing, const char *word)
-{
-    bool is_down = word[0] == '-';
-    const struct column *column = NULL;
-    const char *path;
-    char *field;
-
-    word += is_down;
-    for (size_t i = 0; i < listing->n_columns && !column; i++)
-        if (strcasecmp(listing->columns[i].head, word) == 0)
-            column = &listing->columns[i];
-    path = column && column->path ? column->path : word;
-    if (path[0] == '-') {
-        is_down = !is_down;
-        path++;
-    }
-    field = text_format("%s%s", is_down ? "-" : "", path);
-    for (char *at = field; column && *at; at++) {
-        if (!column->path)
-            *at = (char)tolower((unsigned char)*at);
-        else if (*at == '/')
-            *at = '.';
-    }
-    return field;
-}

@@ -25,8 +25,4 @@ struct watch_options {
 /** Watches until Ctrl-C, or until it cannot be. Returns the exit code. */
 int cli_watch(const struct watch_options *options);
 
-/** The field that a list is sorted by for --sort, which may name a column: "-PRI" is "-priority".
- * Yours. */
-char *cli_sort_field(const struct listing *listing, const char *word);
-
 #endif

@@ -329,7 +329,29 @@ bool berth_engine_asks_admission(const struct berth_engine *engine)
 {
     const struct setup *setup = engine->setup;
 
+    if (setup->is_beam) /* who is let in counts against the quota from then on */
+        return setup_has_action(setup, "provision") &&
+               (setup->policy.has_default_quota || engine->model.shelves[BERTH_QUOTA].items.n > 0);
     return setup_has_action(setup, "enqueue") && setup->hooked[HOOKED_JOB_ENQUEUEABLE].n > 0;
+}
+
+static bool is_hooked(const struct setup *setup, enum hooked_what what, const char *plugin)
+{
+    for (size_t i = 0; i < setup->hooked[what].n; i++)
+        if (text_eq(setup->hooked[what].at[i]->plugin->name, plugin))
+            return true;
+    return false;
+}
+
+bool berth_engine_holds_quotas(const struct berth_engine *engine)
+{
+    const struct setup *setup = engine->setup;
+
+    if (setup->is_beam)
+        return setup_has_action(setup, "provision");
+    return is_hooked(setup, HOOKED_ALLOCATABLE, "share") ||
+           (setup_has_action(setup, "enqueue") &&
+            is_hooked(setup, HOOKED_JOB_ENQUEUEABLE, "resourcequota"));
 }
 
 /* --- What if */

@@ -82,6 +82,7 @@ static const struct {
     { "no such queue", { .queue = "nope" }, { 0 }, 1, "QUEUE_UNKNOWN" },
     { "no queue named", { .queue = NULL }, { 0 }, 1, "QUEUE_UNKNOWN" },
     { "closed queue", { .queue = "closed" }, { 0 }, 1, "QUEUE_CLOSED" },
+    { "beneath a closed queue", { .queue = "below" }, { 0 }, 1, "QUEUE_CLOSED" },
     { "held", { .queue = "default", .withheld = WAIT_HELD }, { 0 }, 1, "HELD" },
     { "too early",
       { .queue = "default", .not_before_ms = 2000000 },
@@ -121,6 +122,8 @@ TEST(engine_says_why_a_job_waits)
         world_queue(&w, "default");
         world_tell(&w, BERTH_QUEUE,
                    &(struct berth_queue){ .name = "closed", .state = QUEUE_CLOSED });
+        world_tell(&w, BERTH_QUEUE, &(struct berth_queue){ .name = "mid", .parent = "closed" });
+        world_tell(&w, BERTH_QUEUE, &(struct berth_queue){ .name = "below", .parent = "mid" });
         world_tell(&w, BERTH_NODE,
                    &(struct berth_node){ .id = "n1",
                                          .state = NODE_READY,

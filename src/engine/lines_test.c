@@ -55,6 +55,8 @@ static void tell_queue(struct world *w, uint64_t *random, uint64_t i)
         queue.state = QUEUE_CLOSED;
     if (draw(random, 4) == 0)
         queue.min_runtime_ms = 20000;
+    if (i > 1 && draw(random, 6) == 0)
+        queue.parent = name(w, "q", i - 1);
     world_tell(w, BERTH_QUEUE, &queue);
 }
 

@@ -138,6 +138,24 @@ struct queue_seat *queue_seat_of(struct session *s, struct queue *queue)
     return queue->seat;
 }
 
+enum { QUEUES_DEEP = 1000 /* who looks further up goes in a circle */ };
+
+/* What is closed is closed with all that is beneath it. */
+static const struct queue *closed_by(struct session *s, struct queue *queue)
+{
+    struct queue_seat *seat = queue_seat_of(s, queue);
+    const struct queue *at = queue;
+    size_t steps = 0;
+
+    if (seat->is_looked_up)
+        return seat->closed;
+    seat->is_looked_up = true;
+    while (at && at->kept && at->kept->state != QUEUE_CLOSED && ++steps < QUEUES_DEEP)
+        at = at->kept->parent ? queue_find(s->model, at->kept->parent) : NULL;
+    seat->closed = at && at->kept && at->kept->state == QUEUE_CLOSED ? at : NULL;
+    return seat->closed;
+}
+
 bool job_is_open(struct session *s, struct job *job, struct why *why)
 {
     const struct berth_job *kept = job->kept;
@@ -155,9 +173,9 @@ bool job_is_open(struct session *s, struct job *job, struct why *why)
     } else if (!job->queue || !job->queue->kept) {
         why->code = WAIT_QUEUE_UNKNOWN;
         why->blocker = job->queue ? job->queue->name : NULL;
-    } else if (job->queue->kept->state == QUEUE_CLOSED && !s->setup->is_reference) {
+    } else if (!s->setup->is_reference && closed_by(s, job->queue)) {
         why->code = WAIT_QUEUE_CLOSED;
-        why->blocker = job->queue->name;
+        why->blocker = closed_by(s, job->queue)->name;
     }
     return !why->code;
 }

@@ -71,7 +71,9 @@ struct seat {
 struct queue_seat {
     struct pq *jobs; /* of the action that runs */
     bool is_listed;
-    bool has_head; /* one of its jobs has room kept: see protect.h */
+    bool has_head;              /* one of its jobs has room kept: see protect.h */
+    bool is_looked_up;          /* who closed it */
+    const struct queue *closed; /* it, or the nearest above it, that takes no new tasks; NULL */
 };
 
 struct session {

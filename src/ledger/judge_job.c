@@ -186,6 +186,23 @@ void job_requeue(struct trial *t, struct mirror_job *job, const struct op_stop *
 
 /* ---- submit ---- */
 
+/* Whether the queue and all above it are open. */
+static bool is_open(struct trial *t, const struct row_queue *queue)
+{
+    const struct row_queue *at = queue;
+
+    while (at && at->state == QUEUE_OPEN)
+        at = *at->parent ? mirror_find(t->mirror, ROW_QUEUE, at->parent) : NULL;
+    if (at == queue)
+        problem_set(t->problem, PROBLEM_CONFLICT, "queue %s is %s and takes no new jobs",
+                    queue->name, queue_state_words[queue->state]);
+    else if (at)
+        problem_set(t->problem, PROBLEM_CONFLICT,
+                    "queue %s is beneath %s, which is %s and takes no new jobs", queue->name,
+                    at->name, queue_state_words[at->state]);
+    return !at;
+}
+
 /* Whether the queue takes the job; else the operation is refused. */
 static bool takes_jobs(struct trial *t, const char *name)
 {
@@ -194,13 +211,8 @@ static bool takes_jobs(struct trial *t, const char *name)
     const char *meant;
     size_t n;
 
-    if (queue && queue->state == QUEUE_OPEN)
-        return true;
-    if (queue) {
-        problem_set(t->problem, PROBLEM_CONFLICT, "queue %s is %s and takes no new jobs", name,
-                    queue_state_words[queue->state]);
-        return false;
-    }
+    if (queue)
+        return is_open(t, queue);
     names = mirror_names(t->mirror, ROW_QUEUE, &n);
     meant = nearest(name, names, n);
     if (meant)
@@ -458,7 +470,6 @@ void judge_retain(struct trial *t, struct op_retain *op)
 {
     uint64_t last = 0;
 
-    (void)op;
     for (size_t i = 0; i < t->past->jobs.n; i++) {
         const struct retired *job = &t->past->jobs.at[i];
         VEC_PUSH(&t->changes->retired, job->job);
@@ -467,4 +478,5 @@ void judge_retain(struct trial *t, struct op_retain *op)
     if (last)
         set_oldest(t, last + 1);
     t->changes->forgets_keys = true;
+    orders_forget(t, op->ended_before, op->most);
 }

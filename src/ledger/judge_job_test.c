@@ -22,6 +22,16 @@ static void close_world(struct world *w)
     world_close(w);
 }
 
+static enum problem_code put_queue_under(struct world *w, const char *name, const char *parent)
+{
+    struct op *op = op_new(OP_QUEUE_PUT, NULL, NULL);
+
+    op->queue_put.name = text_copy(name);
+    op->queue_put.parent = text_copy(parent);
+    op->queue_put.is_create = true;
+    return world_run(w, op);
+}
+
 static enum problem_code put_queue(struct world *w, const char *name, enum queue_state state)
 {
     struct op *op = op_new(OP_QUEUE_PUT, NULL, NULL);
@@ -43,6 +53,10 @@ static const struct {
     { "an open queue", "research", PROBLEM_NONE, NULL },
     { "a closed queue", "shut", PROBLEM_CONFLICT, "queue shut is closed" },
     { "a draining queue", "dry", PROBLEM_CONFLICT, "queue dry is draining" },
+    { "beneath a closed queue", "low", PROBLEM_CONFLICT,
+      "queue low is beneath shut, which is closed and takes no new jobs" },
+    { "beneath one that is beneath a draining queue", "lower", PROBLEM_CONFLICT,
+      "queue lower is beneath dry, which is draining and takes no new jobs" },
     { "a misspelt queue", "reserach", PROBLEM_INVALID_FIELD, "did you mean research?" },
     { "an unknown queue", "zzz", PROBLEM_INVALID_FIELD, "there is no queue zzz" },
 };
@@ -54,8 +68,11 @@ TEST(a_job_needs_an_open_queue)
     open_world(&w);
     CHECK_EQ(put_queue(&w, "research", QUEUE_OPEN), PROBLEM_NONE);
     CHECK_EQ(put_queue(&w, "shut", QUEUE_OPEN), PROBLEM_NONE);
+    CHECK_EQ(put_queue_under(&w, "low", "shut"), PROBLEM_NONE);
     CHECK_EQ(put_queue(&w, "shut", QUEUE_CLOSED), PROBLEM_NONE);
     CHECK_EQ(put_queue(&w, "dry", QUEUE_OPEN), PROBLEM_NONE);
+    CHECK_EQ(put_queue_under(&w, "damp", "dry"), PROBLEM_NONE);
+    CHECK_EQ(put_queue_under(&w, "lower", "damp"), PROBLEM_NONE);
     CHECK_EQ(put_queue(&w, "dry", QUEUE_DRAINING), PROBLEM_NONE);
     ROW_EACH (c, queues) {
         CLEANUP(freep) char *json = text_format("{\"queue\":\"%s\"}", c->queue);

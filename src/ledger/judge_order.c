@@ -195,3 +195,39 @@ void order_came(struct trial *t, const char *key)
     put_order(t, row);
     held_came(t, mirror_node(t->mirror, key));
 }
+
+/* ---- what is over for long ---- */
+
+/* While its machine is there its order says of which pool it is. */
+static bool may_forget(const struct trial *t, const struct row_order *order, int64_t ended_before)
+{
+    const struct mirror_node *node = mirror_node(t->mirror, order->key);
+
+    return order_is_over((enum order_state)order->state) && order->ended_at < ended_before &&
+           (!node || (node->row->state == NODE_GONE && !node->live.n && !node->parts.n));
+}
+
+/* A machine that came and went is a node as any other: whoever knew it may ask for it by name. */
+static void forget(struct trial *t, const struct row_order *order)
+{
+    const struct mirror_node *node = mirror_node(t->mirror, order->key);
+
+    if (node && !node->row->generation)
+        changes_del(t->changes, ROW_NODE, row_copy(ROW_NODE, node->row), "node.deleted");
+    changes_del(t->changes, ROW_ORDER, row_copy(ROW_ORDER, order), "order.deleted");
+}
+
+void orders_forget(struct trial *t, int64_t ended_before, size_t most)
+{
+    CLEANUP(freep) const char **keys = NULL;
+    size_t n, n_forgotten = 0;
+
+    keys = mirror_names(t->mirror, ROW_ORDER, &n);
+    for (size_t i = 0; i < n && n_forgotten < most; i++) {
+        const struct row_order *order = mirror_find(t->mirror, ROW_ORDER, keys[i]);
+        if (!order || !may_forget(t, order, ended_before))
+            continue;
+        forget(t, order);
+        n_forgotten++;
+    }
+}

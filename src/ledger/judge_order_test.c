@@ -244,3 +244,66 @@ TEST(a_person_may_say_what_became_of_an_order)
     check(&s);
     world_close(&s.w);
 }
+
+/* What failed stays failed; the machine that is there all the same is a node as any other. */
+TEST(a_machine_that_comes_when_its_order_has_failed_is_a_plain_node)
+{
+    struct scene s = { 0 };
+
+    order_two(&s);
+    CHECK_EQ(say(&s, ORDER_FAILED), PROBLEM_NONE);
+    CHECK_EQ(world_register(&s.w, "m-1", "{\"cpu\":4000}"), PROBLEM_NONE);
+    CHECK_EQ(state_of(&s), NODE_READY);
+    CHECK_EQ(say(&s, ORDER_PLACED), PROBLEM_CONFLICT); /* it is failed for good */
+    CHECK_EQ(say(&s, ORDER_FAILED), PROBLEM_NONE);
+    CHECK_EQ(state_of(&s), NODE_READY);
+    CHECK_TEXT(world_held_says(&s.w, s.job), "ended NOT_CAME");
+    CHECK_EQ(world_run(&s.w, world_bind_op(&s.w, s.job, 0, 2, "m-1")), PROBLEM_NONE);
+    check(&s);
+    world_close(&s.w);
+}
+
+static void retain(struct scene *s, int64_t ended_before, uint32_t most)
+{
+    struct op *op = op_new(OP_RETAIN, NULL, NULL);
+
+    op->retain.ended_before = ended_before;
+    op->retain.most = most;
+    CHECK_EQ(world_run(&s->w, op), PROBLEM_NONE);
+    check(s);
+}
+
+TEST(an_order_that_ended_long_ago_goes_with_the_node_that_never_was)
+{
+    struct scene s = { 0 };
+    int64_t ended;
+
+    order_two(&s);
+    s.w.now += 1000;
+    retain(&s, s.w.now, 10);
+    CHECK_EQ(state_of(&s), NODE_COMING); /* it is not over */
+    CHECK_EQ(say(&s, ORDER_FAILED), PROBLEM_NONE);
+    ended = s.w.now;
+    s.w.now += 1000;
+    retain(&s, ended, 10);
+    CHECK_EQ(say(&s, ORDER_FAILED), PROBLEM_NONE); /* not so long ago */
+    retain(&s, ended + 1, 0);
+    CHECK_EQ(say(&s, ORDER_FAILED), PROBLEM_NONE); /* so many at a time */
+    retain(&s, ended + 1, 1);
+    CHECK_EQ(say(&s, ORDER_FAILED), PROBLEM_NOT_FOUND);
+    CHECK_EQ(state_of(&s), NODE_STATE_COUNT);
+    world_close(&s.w);
+}
+
+TEST(an_order_stays_while_its_machine_is_there)
+{
+    struct scene s = { 0 };
+
+    order_two(&s);
+    CHECK_EQ(world_register(&s.w, "m-1", "{\"cpu\":4000}"), PROBLEM_NONE);
+    s.w.now += 1000;
+    retain(&s, s.w.now, 10);
+    CHECK_EQ(say(&s, ORDER_FAILED), PROBLEM_CONFLICT); /* it is there, and came */
+    CHECK_EQ(state_of(&s), NODE_READY);
+    world_close(&s.w);
+}

@@ -169,6 +169,8 @@ void held_put_part(struct trial *t, const struct mirror_job *job, uint64_t reser
  */
 void held_carry_on(struct trial *t, struct mirror_job *job, uint64_t reservation,
                    const struct op_room *rooms, size_t n_rooms);
+/** Forgets orders that ended earlier, so many at most, but those whose machine is there. */
+void orders_forget(struct trial *t, int64_t ended_before, size_t most);
 /** An order's machine came, if the node was one that was to come. */
 void order_came(struct trial *t, const char *key);
 /** Whether a text is an object of amounts, as nodes offer them. */

@@ -370,8 +370,8 @@ struct op_lease {
 };
 
 struct op_retain {
-    int64_t ended_before; /* wall ms: jobs that ended earlier go, with their events */
-    size_t most;          /* jobs at most in one operation */
+    int64_t ended_before; /* wall ms: jobs that ended earlier go, with their events; orders */
+    size_t most;          /* jobs at most in one operation, and orders */
 };
 
 /* An operation: filled in by the sender, judged by the writer, then given back by done(). */

@@ -1,6 +1,7 @@
 /* Affinity, in the shape of a pod's: nodeAffinity, podAffinity, podAntiAffinity. */
 #include <string.h>
 
+#include "base/name.h"
 #include "base/str.h"
 #include "scenario/scenario.h"
 #include "scenario/take.h"
@@ -8,18 +9,89 @@
 #define REQUIRED  "requiredDuringSchedulingIgnoredDuringExecution"
 #define PREFERRED "preferredDuringSchedulingIgnoredDuringExecution"
 
+enum { WEIGHT_MAX = 100 };
+
+static const char *const operators[] = {
+    [BERTH_IN] = "In",         [BERTH_NOT_IN] = "NotIn",
+    [BERTH_EXISTS] = "Exists", [BERTH_DOES_NOT_EXIST] = "DoesNotExist",
+    [BERTH_GREATER] = "Gt",    [BERTH_LESS] = "Lt"
+};
+
+/* Where a list of matches stands decides which of them a pod may have. */
+enum match_place { OF_NODE_LABELS, OF_NODE_FIELDS, OF_TASK_LABELS };
+
+static void check_label_key(const struct json_at *up, const char *member, const char *key)
+{
+    struct json_at at = json_at_member(up, member);
+
+    if (key[0] && !name_is_valid_label(key))
+        json_refuse(&at, PROBLEM_INVALID_FIELD,
+                    "\"%.80s\" is not a label's name: letters, digits and . _ / -, at most 253",
+                    key);
+}
+
+static void check_values(const struct json_at *at, const struct berth_match *match)
+{
+    struct json_at list = json_at_member(at, "values");
+    struct json_at first = json_at_item(&list, 0);
+    const char *op = operators[match->op];
+    size_t n = match->values.n;
+    int64_t number;
+
+    if (!list.value)
+        list = *at;
+    if (match->op == BERTH_EXISTS || match->op == BERTH_DOES_NOT_EXIST) {
+        if (n)
+            json_refuse(&list, PROBLEM_INVALID_FIELD,
+                        "operator %s takes no values: leave them out, or use In", op);
+    } else if (match->op == BERTH_GREATER || match->op == BERTH_LESS) {
+        if (n != 1)
+            json_refuse(&list, PROBLEM_INVALID_FIELD,
+                        "operator %s takes one value, a whole number, not %zu", op, n);
+        else if (text_to_int(match->values.at[0], INT64_MIN, INT64_MAX, &number) < 0)
+            json_refuse(&first, PROBLEM_INVALID_FIELD,
+                        "operator %s takes a whole number; \"%.40s\" is none", op,
+                        match->values.at[0]);
+    } else if (!n) {
+        json_refuse(&list, PROBLEM_INVALID_FIELD,
+                    "operator %s needs values: name at least one, or use %s", op,
+                    match->op == BERTH_IN ? "Exists" : "DoesNotExist");
+    }
+}
+
+/* What Kubernetes refuses of a pod. */
+static void check_match(const struct json_at *at, enum match_place place,
+                        const struct berth_match *match)
+{
+    struct json_at op = json_at_member(at, "operator");
+
+    if (!match->key[0] && !json_object_get(at->value, "key"))
+        json_refuse(at, PROBLEM_INVALID_FIELD, "a key is needed");
+    if (!op.value)
+        json_refuse(at, PROBLEM_INVALID_FIELD, "an operator is needed: In, NotIn, Exists, %s",
+                    place == OF_NODE_LABELS ? "DoesNotExist, Gt, Lt" : "DoesNotExist");
+    check_label_key(at, "key", match->key);
+    if (place == OF_TASK_LABELS && match->op >= BERTH_GREATER)
+        json_refuse(&op, PROBLEM_INVALID_FIELD,
+                    "operator %s is for labels of nodes; use In, NotIn, Exists or DoesNotExist",
+                    operators[match->op]);
+    else if (place == OF_NODE_FIELDS && (strcmp(match->key, "metadata.name") != 0 ||
+                                         match->op > BERTH_NOT_IN || match->values.n != 1))
+        json_refuse(at, PROBLEM_INVALID_FIELD,
+                    "of a node's fields only metadata.name can be matched, by In or NotIn and one "
+                    "value; its labels by matchExpressions");
+    else
+        check_values(at, match);
+}
+
 static const struct json_key either_keys[] = { KEY(REQUIRED), KEY(PREFERRED) };
 
 /* A list of matches behind those that the selector has. */
-static void take_matches(struct reader *r, const struct json_at *up, const char *key,
+static void take_matches(struct reader *r, const struct json_at *up, enum match_place place,
                          struct berth_selector *out)
 {
     static const struct json_key keys[] = { KEY("key"), KEY("operator"), KEY("values") };
-    static const char *const operators[] = {
-        [BERTH_IN] = "In",         [BERTH_NOT_IN] = "NotIn",
-        [BERTH_EXISTS] = "Exists", [BERTH_DOES_NOT_EXIST] = "DoesNotExist",
-        [BERTH_GREATER] = "Gt",    [BERTH_LESS] = "Lt"
-    };
+    const char *key = place == OF_NODE_FIELDS ? "matchFields" : "matchExpressions";
     struct berth_match *matches;
     struct json_at list;
     size_t n;
@@ -40,6 +112,8 @@ static void take_matches(struct reader *r, const struct json_at *up, const char 
         json_get_word(&at, "operator", operators, COUNT_OF(operators), &op);
         match->op = (enum berth_operator)op;
         take_words(r, &at, "values", &match->values);
+        if (r->is_strict)
+            check_match(&at, place, match);
     }
     out->matches = matches;
     out->n_matches += n;
@@ -61,17 +135,17 @@ static void take_node_selector(struct reader *r, const struct json_at *at,
 
     if (!CHECK_KEYS(at, keys))
         return;
-    take_matches(r, at, "matchExpressions", out);
-    take_matches(r, at, "matchFields", out);
+    take_matches(r, at, OF_NODE_LABELS, out);
+    take_matches(r, at, OF_NODE_FIELDS, out);
     if (!out->n_matches)
         mean_nothing(r, out);
 }
 
-static void take_weight(const struct json_at *at, int *out)
+static void take_weight(const struct reader *r, const struct json_at *at, int *out)
 {
     int64_t weight = 1;
 
-    json_get_int(at, "weight", 0, 100, &weight);
+    json_get_int(at, "weight", r->is_strict ? 1 : 0, WEIGHT_MAX, &weight);
     *out = (int)weight;
 }
 
@@ -83,6 +157,9 @@ static void take_node_terms(struct reader *r, const struct json_at *up, struct b
     struct berth_node_term *terms;
     size_t n;
 
+    if (r->is_strict && json_is_object(required.value) &&
+        !json_object_get(required.value, "nodeSelectorTerms"))
+        json_refuse(&required, PROBLEM_INVALID_FIELD, "nodeSelectorTerms are needed");
     if (required.value && CHECK_KEYS(&required, terms_keys) &&
         take_list(&required, "nodeSelectorTerms", &list, &n)) {
         terms = ARENA_NEW0_N(r->arena, struct berth_node_term, n + 1);
@@ -90,6 +167,9 @@ static void take_node_terms(struct reader *r, const struct json_at *up, struct b
             struct json_at at = json_at_item(&list, i);
             take_node_selector(r, &at, &terms[i].selector);
         }
+        if (!n && r->is_strict)
+            json_refuse(&list, PROBLEM_INVALID_FIELD,
+                        "of no terms none holds: name one, or leave %s out", REQUIRED);
         if (!n)
             mean_nothing(r, &terms[n++].selector); /* of no terms none holds */
         out->node_required = terms;
@@ -102,7 +182,7 @@ static void take_node_terms(struct reader *r, const struct json_at *up, struct b
         struct json_at at = json_at_item(&list, i), preference = json_at_member(&at, "preference");
         if (!CHECK_KEYS(&at, preferred_keys))
             continue;
-        take_weight(&at, &terms[i].weight);
+        take_weight(r, &at, &terms[i].weight);
         if (preference.value)
             take_node_selector(r, &preference, &terms[i].selector);
     }
@@ -114,17 +194,22 @@ static void take_node_terms(struct reader *r, const struct json_at *up, struct b
 static void take_parts_of(struct reader *r, const struct json_at *at, struct berth_pod_term *out)
 {
     static const struct json_key selector_keys[] = { KEY("matchLabels"), KEY("matchExpressions") };
-    struct json_at selector = json_at_member(at, "labelSelector");
+    struct json_at selector = json_at_member(at, "labelSelector"), labels;
 
     if (!take_name(at, "topologyKey", NULL, &out->topology_key) &&
         !json_object_get(at->value, "topologyKey"))
         json_refuse(at, PROBLEM_INVALID_FIELD, "a topologyKey is needed");
+    if (r->is_strict)
+        check_label_key(at, "topologyKey", out->topology_key);
     if (!selector.value)
         mean_nothing(r, &out->selector);
     if (!selector.value || !CHECK_KEYS(&selector, selector_keys))
         return;
     take_labels(r, &selector, "matchLabels", &out->selector.labels);
-    take_matches(r, &selector, "matchExpressions", &out->selector);
+    labels = json_at_member(&selector, "matchLabels");
+    for (size_t i = 0; r->is_strict && i < out->selector.labels.n; i++)
+        check_label_key(&labels, out->selector.labels.at[i].key, out->selector.labels.at[i].key);
+    take_matches(r, &selector, OF_TASK_LABELS, &out->selector);
 }
 
 static void take_pod_term(struct reader *r, const struct json_at *at, struct berth_pod_term *out)
@@ -170,7 +255,7 @@ static const struct berth_pod_term *take_preferred(struct reader *r, const struc
         terms[i].topology_key = "";
         if (!CHECK_KEYS(&at, keys))
             continue;
-        take_weight(&at, &terms[i].weight);
+        take_weight(r, &at, &terms[i].weight);
         if (term.value)
             take_pod_term(r, &term, &terms[i]);
         else
@@ -240,21 +325,34 @@ bool take_affinity(struct reader *r, const struct json_at *up, const char *key,
     return true;
 }
 
-const struct berth_affinity *scenario_affinity_read(const json_t *value, const char *pointer,
-                                                    struct arena *arena, struct problem *problem)
+static const struct berth_affinity *read_alone(const json_t *value, const char *pointer,
+                                               struct reader *r, struct problem *problem)
 {
     CLEANUP(json_decrefp) json_t *up = json_object();
     const struct berth_affinity *affinity = NULL;
-    struct reader reader = { .arena = arena };
     struct problem found = { 0 };
     struct json_at at;
 
     json_object_set(up, "affinity", (json_t *)value);
     at = json_at_top(up, &found);
-    take_affinity(&reader, &at, "affinity", &affinity);
+    take_affinity(r, &at, "affinity", &affinity);
     for (size_t i = 0; i < found.n_fields && i < PROBLEM_FIELDS_MAX; i++) {
         CLEANUP(freep) char *place = text_format("%s%s", pointer, found.fields[i].pointer);
         problem_add(problem, found.fields[i].code, place, "%s", found.fields[i].text);
     }
     return found.code == PROBLEM_NONE ? affinity : NULL;
+}
+
+const struct berth_affinity *scenario_affinity_read(const json_t *value, const char *pointer,
+                                                    struct arena *arena, struct problem *problem)
+{
+    return read_alone(value, pointer, &(struct reader){ .arena = arena }, problem);
+}
+
+bool scenario_affinity_check(const json_t *value, const char *pointer, struct problem *problem)
+{
+    CLEANUP(arena_fini) struct arena arena = { 0 };
+    struct reader reader = { .arena = &arena, .is_strict = true };
+
+    return read_alone(value, pointer, &reader, problem) != NULL;
 }

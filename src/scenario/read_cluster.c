@@ -5,6 +5,8 @@
 
 enum { DEVICE_MILLI = 1000, NODE_WEIGHT = 100 };
 
+#define NO_PARENT SIZE_MAX
+
 /* The i-th of a list of named objects; false and refused if it has no name, or a second one's. */
 static bool take_member(const struct json_at *list, size_t i, const struct json_key *keys,
                         size_t n_keys, struct json_at *at)
@@ -370,20 +372,70 @@ void read_nodes(struct scenario *s, struct reader *r, const struct json_at *top)
     }
 }
 
+/* The place of each domain's parent: the first that lists it; NO_PARENT. */
+static size_t *parents_of(struct scenario *s, struct arena *arena)
+{
+    size_t *parents = ARENA_NEW0_N(arena, size_t, s->domains.n + 1);
+    struct map places = { 0 };
+
+    for (size_t i = 0; i < s->domains.n; i++) {
+        parents[i] = NO_PARENT;
+        map_put(&places, s->domains.at[i]->name, &parents[i]);
+    }
+    for (size_t i = 0; i < s->domains.n; i++)
+        for (size_t k = 0; k < s->domains.at[i]->children.n; k++) {
+            size_t *parent = map_get(&places, s->domains.at[i]->children.at[k]);
+            if (parent && *parent == NO_PARENT)
+                *parent = i;
+        }
+    map_fini(&places);
+    return parents;
+}
+
+/* Each way up ends; the first domain of each loop is refused. `rows`: where each stands in the list. */
+static void refuse_loops(struct scenario *s, struct reader *r, const struct json_at *list,
+                         const size_t *rows)
+{
+    const size_t *parents = parents_of(s, r->arena);
+    size_t *seen = ARENA_NEW0_N(r->arena, size_t, s->domains.n + 1); /* by whose walk, from 1 */
+
+    for (size_t i = 0; i < s->domains.n; i++) {
+        size_t at = i;
+
+        while (at != NO_PARENT && !seen[at]) {
+            seen[at] = i + 1;
+            at = parents[at];
+        }
+        if (at != NO_PARENT && seen[at] == i + 1) {
+            struct json_at item = json_at_item(list, rows[at]);
+            struct json_at children = json_at_member(&item, "children");
+            json_refuse(&children, PROBLEM_INVALID_FIELD,
+                        "lead back to \"%.80s\": a domain cannot be beneath itself",
+                        s->domains.at[at]->name);
+        }
+    }
+}
+
 void read_domains(struct scenario *s, struct reader *r, const struct json_at *top)
 {
     static const struct json_key keys[] = { KEY("name"), KEY("tier"), KEY("tierName"), KEY("nodes"),
                                             KEY("children") };
-    struct json_at list, at;
-    size_t n;
+    struct json_at list, at, name;
+    struct map names = { 0 };
+    size_t n, *rows;
 
     if (!take_list(top, "hyperNodes", &list, &n))
         return;
+    rows = ARENA_NEW0_N(r->arena, size_t, n + 1);
     for (size_t i = 0; i < n; i++) {
         struct berth_domain *domain = ARENA_NEW0(r->arena, struct berth_domain);
         domain->seq = i + 1;
         if (!take_member(&list, i, keys, COUNT_OF(keys), &at) || !take_own_name(&at, &domain->name))
             continue;
+        name = json_at_member(&at, "name");
+        if (!known_once(&names, domain->name, domain, &name))
+            continue;
+        rows[s->domains.n] = i;
         take_i32(&at, "tier", INT32_MIN, &domain->tier);
         take_name(&at, "tierName", NULL, &domain->tier_name);
         take_words(r, &at, "nodes", &domain->nodes);
@@ -391,6 +443,8 @@ void read_domains(struct scenario *s, struct reader *r, const struct json_at *to
         VEC_PUSH(&s->domains, domain);
         scenario_add(s, BERTH_DOMAIN, domain);
     }
+    map_fini(&names);
+    refuse_loops(s, r, &list, rows);
 }
 
 static void read_failover(struct scenario *s, struct reader *r, const struct json_at *top)
@@ -489,7 +543,8 @@ static void read_claims(struct scenario *s, struct reader *r, const struct json_
 void read_quotas(struct scenario *s, struct reader *r, const struct json_at *top)
 {
     static const struct json_key keys[] = { KEY("name"), KEY("namespace"), KEY("hard") };
-    struct json_at list, at;
+    struct json_at list, at, name;
+    struct map names = { 0 };
     size_t n;
 
     read_claims(s, r, top);
@@ -502,6 +557,10 @@ void read_quotas(struct scenario *s, struct reader *r, const struct json_at *top
             continue;
         take_name(&at, "namespace", "/", &quota->namespace_);
         take_amounts(r, &at, "hard", &quota->hard);
-        scenario_add(s, BERTH_QUOTA, quota);
+        name = json_at_member(&at, "name");
+        if (known_once(&names, arena_format(r->arena, "%s/%s", quota->namespace_, quota->name),
+                       quota, &name))
+            scenario_add(s, BERTH_QUOTA, quota);
     }
+    map_fini(&names);
 }

@@ -87,6 +87,13 @@ MUST_CHECK int scenario_check(struct scenario *scenario, struct scenario_result 
  */
 const struct berth_affinity *scenario_affinity_read(const json_t *value, const char *pointer,
                                                     struct arena *arena, struct problem *problem);
+/**
+ * Checks one that is new, and refuses beside that what Kubernetes refuses of a pod: documents, and
+ * jobs of earlier builds, may have it.
+ *
+ * Returns  whether it will do
+ */
+bool scenario_affinity_check(const json_t *value, const char *pointer, struct problem *problem);
 
 /* A configuration read from a text. */
 struct scenario_config;

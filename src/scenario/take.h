@@ -17,6 +17,7 @@ struct scenario_files;
 struct reader {
     struct arena *arena;
     int64_t now_ms;
+    bool is_strict;               /* of affinities: refuses what Kubernetes refuses of a pod */
     bool has_devices;             /* a node lists its devices one by one */
     struct scenario_files *files; /* NULL: no file is read */
 };

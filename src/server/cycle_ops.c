@@ -59,6 +59,8 @@ static void add_bind(const struct cycle_ops_in *in, const struct berth_group *gr
 static void add_fail(const struct cycle_ops_in *in, const struct berth_group *group, uint64_t job,
                      struct cycle_ops *out)
 {
+    const char *word = wait_codes[group->code].word;
+
     /* Without parts it is the job that fails. */
     for (size_t i = 0; i < group->n_parts || i == 0; i++) {
         struct op_fail *fail = &add_op(in, OP_FAIL, out)->fail;
@@ -67,7 +69,8 @@ static void add_fail(const struct cycle_ops_in *in, const struct berth_group *gr
         fail->version = group->job_version;
         fail->fence = in->fence;
         fail->code = group->code;
-        fail->reason = text_copy(group->resource ? group->resource : "");
+        fail->reason =
+            group->resource ? text_format("%s: %s", word, group->resource) : text_copy(word);
         if (i == group->n_parts)
             return;
         fail->is_task = true;

@@ -156,7 +156,7 @@ TEST(ops_of_failures_are_the_jobs_or_the_tasks)
     CHECK(!stage.ops.at[0]->fail.is_task);
     CHECK_EQ(stage.ops.at[0]->fail.job, 13);
     CHECK_EQ(stage.ops.at[0]->fail.code, WAIT_OVER_CAP);
-    CHECK_TEXT(stage.ops.at[0]->fail.reason, "cpu");
+    CHECK_TEXT(stage.ops.at[0]->fail.reason, "OVER_CAP: cpu");
     CHECK(stage.ops.at[2]->fail.is_task);
     CHECK_EQ(stage.ops.at[2]->fail.group, 1);
     CHECK_EQ(stage.ops.at[2]->fail.index, 1);

@@ -16,10 +16,14 @@ int feed_engine_make(const struct feed_engine_from *from, struct berth_engine **
     for (size_t i = 0; i < from->n_plugins; i++)
         if (berth_engine_add_plugin(*engine, &from->plugins[i], err) < 0)
             return err->code;
-    if (!from->config)
-        return 0;
-    r = berth_engine_apply(*engine, &delta, 1, err);
-    return r < 0 ? err_wrap(err, "configure the engine") : 0;
+    r = from->config ? berth_engine_apply(*engine, &delta, 1, err) : 0;
+    if (r < 0)
+        return err_wrap(err, "configure the engine");
+    /* Whether jobs must be let in goes by quotas too, and is asked before it hears of anything. */
+    for (size_t i = 0; i < from->n_objects && r == 0; i++)
+        if (from->objects[i].kind == BERTH_QUOTA)
+            r = berth_engine_apply(*engine, &from->objects[i], 1, err);
+    return r < 0 ? err_wrap(err, "tell the engine of quotas") : 0;
 }
 
 static void apply_all(struct berth_engine *engine, const struct feed_deltas *deltas)

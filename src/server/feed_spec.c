@@ -93,6 +93,14 @@ static void state_least(const struct job_spec *spec, struct arena *arena, struct
     out->min_resources = (struct berth_amounts){ sums, n };
 }
 
+static struct berth_budget to_budget(const struct job_spec *spec)
+{
+    return (struct berth_budget){ .is_given = spec->budget != JOB_BUDGET_NONE,
+                                  .is_max_unavailable = spec->budget == JOB_BUDGET_MAX_UNAVAILABLE,
+                                  .is_percent = spec->budget_is_percent,
+                                  .value = spec->budget_value };
+}
+
 void feed_job_from_spec(const struct feed *feed, const struct job_spec *spec, const char *id,
                         struct arena *arena, struct berth_job *out)
 {
@@ -107,6 +115,7 @@ void feed_job_from_spec(const struct feed *feed, const struct job_spec *spec, co
                                .min_available = spec->min_available,
                                .limit_ms = spec->limit_ms,
                                .preemptable = spec->is_preemptable ? BERTH_YES : BERTH_NO,
+                               .budget = to_budget(spec),
                                .groups = groups,
                                .n_groups = spec->n_groups,
                                .minima = minima };

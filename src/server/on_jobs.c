@@ -255,14 +255,13 @@ struct op *submit_op(const struct call *call, struct job_spec *spec, char *key)
 static bool are_affinities_good(const json_t *object, const struct job_spec *spec,
                                 struct problem *problem)
 {
-    CLEANUP(arena_fini) struct arena arena = { 0 };
     bool has_groups = json_object_get(object, "groups") != NULL;
 
     for (size_t i = 0; i < spec->n_groups; i++) {
         CLEANUP(freep) char *pointer = has_groups ? text_format("/groups/%zu", i) : text_copy("");
 
         if (spec->groups[i].affinity)
-            scenario_affinity_read(spec->groups[i].affinity, pointer, &arena, problem);
+            scenario_affinity_check(spec->groups[i].affinity, pointer, problem);
     }
     return problem->code == PROBLEM_NONE;
 }

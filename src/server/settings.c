@@ -6,8 +6,10 @@
 #include "api/json.h"
 #include "api/yaml.h"
 #include "base/file.h"
+#include "base/map.h"
 #include "base/name.h"
 #include "scenario/scenario.h"
+#include "server/feed_engine.h"
 #include "server/server.h"
 
 enum { CONFIG_MAX_BYTES = 1 << 20, POOL_NAME_MAX = 32 };
@@ -20,16 +22,18 @@ struct server_config {
     json_t *document; /* the options' texts live in it */
     struct scenario_config *engine;
     struct scenario_files *files; /* that its part for the engine names */
-    struct scenario *pools;       /* what `pools` and `failover` say, or NULL */
-    struct berth_delta *objects;  /* of it */
+    struct scenario
+        *cluster; /* what `pools`, `failover`, `hyperNodes` and `resourceQuotas` say, or NULL */
+    struct berth_delta *objects; /* of it */
     char *path;
 };
 
 static const struct json_key top_keys[] = {
-    { "listen", false },       { "workerListen", false }, { "data", false },  { "store", false },
-    { "tokenFile", false },    { "tokens", false },       { "nodes", false }, { "retain", false },
-    { "log", false },          { "scheduler", false },    { "pools", false }, { "failover", false },
-    { "orderTimeout", false }, { "hyperNodes", false },
+    { "listen", false },       { "workerListen", false }, { "data", false },
+    { "store", false },        { "tokenFile", false },    { "tokens", false },
+    { "nodes", false },        { "retain", false },       { "log", false },
+    { "scheduler", false },    { "pools", false },        { "failover", false },
+    { "orderTimeout", false }, { "hyperNodes", false },   { "resourceQuotas", false },
 };
 static const struct json_key tokens_keys[] = { { "lifetime", false } };
 static const struct json_key nodes_keys[] = { { "ttl", false }, { "beat", false } };
@@ -61,29 +65,116 @@ static void read_log(const struct json_at *top, struct server_options *out)
 }
 
 /* An order's key is its pool's name and a number, and a node's name. */
-static void check_names(const struct json_at *top, const struct server_options *options)
+static void check_pool(const struct json_at *top, const struct berth_pool *pool, size_t place)
 {
-    for (size_t i = 0, place = 0; i < options->n_objects; i++) {
-        CLEANUP(freep) char *pointer = NULL;
-        const char *name;
+    CLEANUP(freep) char *pointer = text_format("/pools/%zu/name", place);
 
-        if (options->objects[i].kind != BERTH_POOL)
-            continue;
-        name = options->objects[i].pool->name;
-        pointer = text_format("/pools/%zu/name", place++);
-        if (!name_is_valid_node(name) || strlen(name) > POOL_NAME_MAX)
-            problem_add(top->problem, PROBLEM_INVALID_FIELD, pointer,
-                        "1 to %d letters, digits, \".\" and \"-\": its machines are named after it",
-                        POOL_NAME_MAX);
+    if (!name_is_valid_node(pool->name) || strlen(pool->name) > POOL_NAME_MAX)
+        problem_add(top->problem, PROBLEM_INVALID_FIELD, pointer,
+                    "1 to %d letters, digits, \".\" and \"-\": its machines are named after it",
+                    POOL_NAME_MAX);
+}
+
+static bool has_pool(const struct server_options *options, const char *name)
+{
+    for (size_t i = 0; i < options->n_objects; i++)
+        if (options->objects[i].kind == BERTH_POOL && text_eq(options->objects[i].pool->name, name))
+            return true;
+    return false;
+}
+
+/* In a document a chain may name what is not there; nobody writes that of his own pools on purpose. */
+static void check_chain(const struct json_at *top, const struct server_options *options,
+                        const struct berth_chain *chain)
+{
+    struct json_at failover = json_at_member(top, "failover");
+    struct json_at list = json_at_member(&failover, chain->model);
+
+    if (!chain->pools.n)
+        json_refuse(&list, PROBLEM_INVALID_FIELD, "names no pool; leave it out");
+    for (size_t i = 0; i < chain->pools.n; i++) {
+        struct json_at at = json_at_item(&list, i);
+        size_t before = 0;
+
+        while (!text_eq(chain->pools.at[before], chain->pools.at[i]))
+            before++;
+        if (before < i)
+            json_refuse(&at, PROBLEM_INVALID_FIELD, "\"%.80s\" stands here twice",
+                        chain->pools.at[i]);
+        else if (!has_pool(options, chain->pools.at[i]))
+            json_refuse(&at, PROBLEM_INVALID_FIELD, "\"%.80s\" is no pool; list it in /pools",
+                        chain->pools.at[i]);
     }
 }
 
-/* Pools, chains and network domains are read as a scenario's are; what is found is at the same place here. */
-static void read_pools(const struct json_at *top, struct server_config *config)
+/* A domain is listed, and beneath one other at most. */
+static void check_children(const struct json_at *top, const struct server_options *options)
+{
+    struct map parents = { 0 };
+    size_t place = 0;
+
+    for (size_t i = 0; i < options->n_objects; i++)
+        if (options->objects[i].kind == BERTH_DOMAIN)
+            map_put(&parents, options->objects[i].domain->name, (char *)"");
+    for (size_t i = 0; i < options->n_objects; i++) {
+        const struct berth_domain *domain = options->objects[i].domain;
+
+        if (options->objects[i].kind != BERTH_DOMAIN)
+            continue;
+        for (size_t k = 0; k < domain->children.n; k++) {
+            CLEANUP(freep) char *at = text_format("/hyperNodes/%zu/children/%zu", place, k);
+            const char *parent = map_get(&parents, domain->children.at[k]);
+
+            if (!parent)
+                problem_add(top->problem, PROBLEM_INVALID_FIELD, at,
+                            "\"%.80s\" is none of the domains; nodes stand under nodes",
+                            domain->children.at[k]);
+            else if (*parent)
+                problem_add(top->problem, PROBLEM_INVALID_FIELD, at,
+                            "\"%.80s\" is beneath \"%.80s\" already", domain->children.at[k],
+                            parent);
+            else
+                map_put(&parents, domain->children.at[k], (char *)domain->name);
+        }
+        place++;
+    }
+    map_fini(&parents);
+}
+
+static void check_quota(const struct json_at *top, const struct berth_quota *quota, size_t place)
+{
+    CLEANUP(freep) char *pointer = text_format("/resourceQuotas/%zu/namespace", place);
+
+    if (!name_is_valid(quota->namespace_))
+        problem_add(top->problem, PROBLEM_INVALID_FIELD, pointer,
+                    "\"%.80s\" is not a namespace's name: 1 to %d of a-z, 0-9 and -",
+                    quota->namespace_, NAME_MAX_BYTES);
+}
+
+static void check_objects(const struct json_at *top, const struct server_options *options)
+{
+    size_t n_pools = 0, n_quotas = 0;
+
+    for (size_t i = 0; i < options->n_objects; i++) {
+        const struct berth_delta *object = &options->objects[i];
+
+        if (object->kind == BERTH_POOL)
+            check_pool(top, object->pool, n_pools++);
+        else if (object->kind == BERTH_CHAIN)
+            check_chain(top, options, object->chain);
+        else if (object->kind == BERTH_QUOTA)
+            check_quota(top, object->quota, n_quotas++);
+    }
+    check_children(top, options);
+}
+
+/* Pools, chains, network domains and quotas are read as a scenario's are; what is found is at the same
+ * place here. */
+static void read_objects(const struct json_at *top, struct server_config *config)
 {
     CLEANUP(json_decrefp) json_t *document = json_object();
     CLEANUP(freep) char *text = NULL;
-    static const char *const keys[] = { "pools", "failover", "hyperNodes" };
+    static const char *const keys[] = { "pools", "failover", "hyperNodes", "resourceQuotas" };
     const struct problem *found;
     const struct berth_delta *deltas;
     size_t n;
@@ -94,21 +185,45 @@ static void read_pools(const struct json_at *top, struct server_config *config)
     if (!json_object_size(document))
         return;
     text = json_dumps(document, JSON_ENCODE_ANY);
-    config->pools = scenario_read(text, strlen(text));
-    found = scenario_problem(config->pools);
+    config->cluster = scenario_read(text, strlen(text));
+    found = scenario_problem(config->cluster);
     for (size_t i = 0; i < found->n_fields && i < PROBLEM_FIELDS_MAX; i++)
         problem_add(top->problem, found->fields[i].code, found->fields[i].pointer, "%s",
                     found->fields[i].text);
     if (found->code && !found->n_fields)
         problem_set(top->problem, found->code, "%s", found->detail);
-    deltas = scenario_deltas(config->pools, &n);
+    deltas = scenario_deltas(config->cluster, &n);
     config->objects = NEW0_N(struct berth_delta, n + 1);
     for (size_t i = 0; i < n; i++)
         if (deltas[i].kind == BERTH_POOL || deltas[i].kind == BERTH_CHAIN ||
-            deltas[i].kind == BERTH_DOMAIN)
+            deltas[i].kind == BERTH_DOMAIN || deltas[i].kind == BERTH_QUOTA)
             config->objects[config->options.n_objects++] = deltas[i];
     config->options.objects = config->objects;
-    check_names(top, &config->options);
+    check_objects(top, &config->options);
+}
+
+/* A quota that nothing heeds would be found out by who is over it. */
+static int check_heeded(const struct json_at *top, const struct server_options *options)
+{
+    struct feed_engine_from from = { .config = options->engine,
+                                     .plugins = options->plugins,
+                                     .n_plugins = options->n_plugins };
+    struct json_at at = json_at_member(top, "resourceQuotas");
+    struct berth_engine *engine = NULL;
+    struct err err = { 0 };
+    int r;
+
+    if (!json_array_size(at.value) || top->problem->code)
+        return 0;
+    r = feed_engine_make(&from, &engine, &err);
+    if (r < 0)
+        problem_set(top->problem, PROBLEM_INVALID_FIELD, "%s", err.text);
+    else if (!berth_engine_holds_quotas(engine))
+        json_refuse(&at, PROBLEM_INVALID_FIELD,
+                    "nothing heeds it: /scheduler/tiers needs the plugin share, or resourcequota "
+                    "with the action enqueue");
+    berth_engine_free(engine);
+    return r;
 }
 
 /* The profile as the file names it: one that is a file has become what that says. */
@@ -195,7 +310,9 @@ static int read_text(const char *text, size_t n, struct server_config *config,
     top = json_at_top(config->document, problem);
     read_document(&top, &config->options);
     read_scheduler(&top, config);
-    read_pools(&top, config);
+    read_objects(&top, config);
+    if (check_heeded(&top, &config->options) < 0)
+        return -EINVAL;
     yaml_locate(text, n, problem);
     return problem->code ? -EINVAL : 0;
 }
@@ -229,7 +346,7 @@ void server_config_free(struct server_config *config)
     json_decref(config->document);
     scenario_config_free(config->engine);
     scenario_files_free(config->files);
-    scenario_free(config->pools);
+    scenario_free(config->cluster);
     mem_free(config->objects);
     mem_free(config->path);
     mem_free(config);

@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/str.h"
+#include "berth/engine.h"
 #include "server/server.h"
 
 /* Reads a configuration from a text; the file is gone afterwards. */
@@ -91,6 +93,38 @@ static const struct {
     { "a pool that cannot name a node", "pools:\n- name: a b\n", ":2:3: /pools/0/name" },
     { "an unknown member of a pool", "pools:\n- {name: a, machines: 2}\n", "/pools/0/machines" },
     { "a domain without a name", "hyperNodes:\n- tier: 1\n", "/hyperNodes/0" },
+    { "a domain twice", "hyperNodes:\n- name: a\n- name: a\n",
+      ":3:3: /hyperNodes/1/name: \"a\" stands here twice" },
+    { "a domain beneath itself", "hyperNodes:\n- name: a\n  children: [a]\n",
+      ":3:3: /hyperNodes/0/children: lead back to \"a\"" },
+    { "domains in a circle",
+      "hyperNodes:\n- {name: top}\n- {name: a, children: [b]}\n- {name: b, children: [c]}\n"
+      "- {name: c, children: [a]}\n",
+      "/hyperNodes/1/children: lead back to \"a\"" },
+    { "a domain that there is not", "hyperNodes:\n- name: a\n  children:\n  - b\n",
+      ":4:5: /hyperNodes/0/children/0: \"b\" is none of the domains" },
+    { "a domain beneath two",
+      "hyperNodes:\n- name: x\n- {name: a, children: [x]}\n- {name: b, children: [x]}\n",
+      "/hyperNodes/2/children/0: \"x\" is beneath \"a\" already" },
+    { "a chain to no pool", "pools:\n- name: a\nfailover:\n  A10:\n  - a\n  - spot\n",
+      ":6:5: /failover/A10/1: \"spot\" is no pool" },
+    { "a chain without pools", "failover: {A10: [spot]}\n",
+      "/failover/A10/0: \"spot\" is no pool" },
+    { "a chain of nothing", "failover:\n  A10: []\n", ":2:3: /failover/A10: names no pool" },
+    { "a chain with a pool twice", "pools: [{name: a}]\nfailover: {A10: [a, a]}\n",
+      "/failover/A10/1: \"a\" stands here twice" },
+    { "a quota without a name", "resourceQuotas:\n- namespace: lab\n", "/resourceQuotas/0" },
+    { "a quota twice", "resourceQuotas:\n- name: a\n- {name: a, namespace: lab}\n- name: a\n",
+      ":4:3: /resourceQuotas/2/name: \"default/a\" stands here twice" },
+    { "a quota of what is no amount", "resourceQuotas:\n- name: a\n  hard:\n    cpu: much\n",
+      ":4:5: /resourceQuotas/0/hard/cpu" },
+    { "a quota of what is no namespace", "resourceQuotas:\n- name: a\n  namespace: The Lab\n",
+      ":3:3: /resourceQuotas/0/namespace: \"The Lab\" is not a namespace's name" },
+    { "an unknown member of a quota", "resourceQuotas:\n- {name: a, soft: {}}\n",
+      "/resourceQuotas/0/soft" },
+    { "a quota that nothing heeds",
+      "scheduler: {profile: bench}\nresourceQuotas: [{name: a, hard: {cpu: 1}}]\n",
+      ":2:1: /resourceQuotas: nothing heeds it" },
     { "no object", "- a\n", "must be an object" },
     { "no YAML", "a: [\n", ":" },
     { "a key twice", "data: a\ndata: b\n", ":2:" },
@@ -107,6 +141,33 @@ TEST(what_will_not_do_is_named_with_its_line)
             print_error("%s\n", err.text);
         CHECK(strstr(err.text, c->why) != NULL);
         CHECK(text_begins(err.text, "/tmp/berth-settings-"));
+    }
+}
+
+static const char *const heeded[] = {
+    "", "scheduler: {profile: beam}\n",
+    "scheduler: {profile: volcano, tiers: [{plugins: [{name: gang}, {name: resourcequota}]}]}\n"
+};
+
+TEST(quotas_are_what_the_engine_is_told)
+{
+    for (size_t i = 0; i < COUNT_OF(heeded); i++) {
+        CLEANUP(freep)
+        char *text = text_format(
+            "%sresourceQuotas: [{name: a, namespace: lab, hard: {cpu: 2}}, {name: b}]\n",
+            heeded[i]);
+        const struct server_options *options;
+        struct server_config *config;
+        struct err err = { 0 };
+
+        CHECK_OK(read_text(text, &config, &err), &err);
+        options = server_config_options(config);
+        CHECK_EQ(options->n_objects, 2);
+        CHECK_EQ(options->objects[0].kind, BERTH_QUOTA);
+        CHECK_TEXT(options->objects[0].quota->namespace_, "lab");
+        CHECK_EQ(options->objects[0].quota->hard.at[0].value, 2000);
+        CHECK_TEXT(options->objects[1].quota->namespace_, "default");
+        server_config_free(config);
     }
 }
 

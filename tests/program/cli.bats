@@ -188,6 +188,14 @@ END
     [ "$(bash ask berth node list --sort free.c)" = free.cpu ]
     [ "$(bash ask berth queue list --sort = wei)" = weight ]
     [ "$(bash ask berth token list --sort = | head -1)" = id ]
+    [ "$(bash ask berth ps --state pen)" = pending ]
+    [ "$(bash ask berth order list --state wan)" = wanted ]
+    [ "$(bash ask berth node list --state cor)" = cordoned ]
+    [ "$(bash ask berth submit --runtime pro)" = process ]
+    [ "$(bash ask berth run --network ho)" = host ]
+    [ "$(bash ask berth plan --on-failure con)" = continue ]
+    [ "$(bash ask berth help or)" = order ]
+    [ "$(bash ask berth help order pla)" = place ]
     fails_with 2 completion tcsh
 }
 

@@ -164,10 +164,13 @@ S
     run "$BERTH" ps --sort colour
     [ "$status" -eq 2 ]
     [[ $output == *"want one of id name"* ]]
-    # A column that is no field; heads of columns, as they are shown or typed.
-    run "$BERTH" ps --sort INFO
-    [ "$status" -eq 2 ]
-    [[ $output == *"sort=info: want one of id name"*" age "* ]]
+    # Heads of columns, as they are shown or typed: each of each list.
+    for noun in job node queue token order; do
+        for head in $("$BERTH" "$noun" list -o csv | head -1 | tr , ' '); do
+            "$BERTH" "$noun" list --sort "$head" --quiet >/dev/null
+            "$BERTH" "$noun" list --sort "-$head" --limit 1 -o jsonl >/dev/null
+        done
+    done
     for head in ID name Queue TASKS -WAITING Running NAMESPACE USER -AGE age SUBMITTED ENDED exit; do
         "$BERTH" ps -a --sort "$head" --quiet >/dev/null
     done

@@ -201,3 +201,100 @@ END
     # All is free now, and no rack holds five.
     until_true 20 sh -c "'$BERTH' job show '$large' -o json | jq -e '.state == \"pending\" and .reasons != null'"
 }
+
+# A job that runs until $ETC/go is there.
+stays() { "$BERTH" submit -o id --runtime process "$@" -- sh -c "while [ ! -e $ETC/go ]; do sleep 0.1; done"; }
+waits_for() { "$BERTH" job show "$1" -o json | jq -e --arg code "$2" '.state == "pending" and .reasons[0].code == $code'; }
+
+quota='
+resourceQuotas:
+- {name: lab, namespace: lab, hard: {cpu: 2}}
+'
+
+@test "a namespace gets no more than its quota, and who waits for it is told so" {
+    needs_root
+    echo "$quota" >"$ETC/server.yaml"
+    start_server
+    start_agent n1 --offer cpu=8
+    first=$(stays -n lab --tasks 3 --cpu 1)
+    until_true 20 is running state "$first"
+    second=$(stays -n lab --cpu 500m)
+    other=$(stays --cpu 4)
+    until_true 20 is running state "$other"
+    until_true 20 waits_for "$second" OVER_CAP
+    "$BERTH" job show "$second" -o json |
+        jq -e '.reasons[0] | .resource == "cpu" and .limit == "2" and .blocker == "lab"'
+    # Of the three tasks two run, and the node has room for more.
+    "$BERTH" job show "$first" -o json | jq -e '[.tasks.running, .tasks.pending] == [2, 1]'
+    run "$BERTH" explain "$second"
+    [[ $output == *OVER_CAP*lab* ]]
+    touch "$ETC/go"
+    "$BERTH" wait "$first" "$second" "$other" --timeout 60s
+}
+
+@test "serverless, who would be over the quota is refused, and room that comes back is given again" {
+    needs_root
+    echo "scheduler: {profile: beam}$quota" >"$ETC/server.yaml"
+    start_server
+    start_agent n1 --offer cpu=8
+    first=$(stays -n lab --cpu 2)
+    until_true 20 is running state "$first"
+    over=$(stays -n lab --cpu 1)
+    run "$BERTH" wait "$over" --timeout 60s
+    [ "$status" -eq 1 ]
+    "$BERTH" job show "$over" -o json | jq -e '.state == "failed" and .reason == "OVER_CAP: cpu"'
+    other=$(stays --cpu 1)
+    until_true 20 is running state "$other"
+    touch "$ETC/go"
+    "$BERTH" wait "$first" "$other" --timeout 60s
+    again=$(stays -n lab --cpu 2)
+    "$BERTH" wait "$again" --timeout 60s
+}
+
+@test "of a job no more is evicted than its budget lets go" {
+    needs_root
+    start_server
+    start_agent n1 --offer cpu=3
+    cat >"$ETC/job.yaml" <<END
+runtime: process
+command: [sh, -c, "while [ ! -e $ETC/go ]; do sleep 0.1; done"]
+replicas: 3
+resources: {cpu: 1}
+budget: {maxUnavailable: 1}
+END
+    low=$("$BERTH" submit -o id "$ETC/job.yaml")
+    until_true 20 sh -c "'$BERTH' job show '$low' -o json | jq -e '.tasks.running == 3'"
+    # One of three may go, and two may not.
+    large=$(stays --cpu 2 --priority 100)
+    until_true 20 waits_for "$large" INSUFFICIENT_CPU
+    small=$(stays --cpu 1 --priority 100)
+    until_true 20 is running state "$small"
+    next=$(stays --cpu 1 --priority 100)
+    until_true 20 waits_for "$next" INSUFFICIENT_CPU
+    "$BERTH" job show "$low" -o json | jq -e '.tasks.running == 2'
+    touch "$ETC/go"
+    "$BERTH" wait "$low" "$large" "$small" "$next" --timeout 60s
+}
+
+@test "a fault of an affinity is told with the line of the file" {
+    start_server
+    cat >"$ETC/job.yaml" <<END
+runtime: process
+command: ["true"]
+affinity:
+  nodeAffinity:
+    requiredDuringSchedulingIgnoredDuringExecution:
+      nodeSelectorTerms:
+      - matchExpressions:
+        - {key: disk, operator: In}
+END
+    for verb in submit plan; do
+        run "$BERTH" "$verb" "$ETC/job.yaml"
+        [ "$status" -eq 2 ]
+        [[ $output == "$ETC/job.yaml:8:11: /affinity/nodeAffinity/"*"needs values"* ]]
+    done
+    # On stdin as JSON, within a group.
+    run sh -c "printf '{\"groups\": [\n{\"runtime\": \"process\", \"command\": [\"true\"], \"affinity\":\n{\"podAffinity\": [1]}}]}' | '$BERTH' submit -"
+    [ "$status" -eq 2 ]
+    [[ $output == "stdin:3:"*"/groups/0/affinity/podAffinity"* ]]
+}

@@ -181,3 +181,35 @@ slots() { [ "$("$BERTH" queue show "$1" -o json | jq -r '.usage.allocated.slot /
     run "$BERTH" token delete ""
     [ "$status" -eq 3 ]
 }
+
+@test "a closed queue closes what is beneath it" {
+    needs_root
+    start_agent --offer cpu=2
+    "$BERTH" queue create lab
+    "$BERTH" queue create team --parent lab
+    held=$("$BERTH" submit -o id -q team --cpu 2 --runtime process -- sh -c "while [ ! -e $DATA/go ]; do sleep 0.1; done")
+    until_true 20 sh -c "'$BERTH' job show '$held' -o json | jq -e '.state == \"running\"'"
+    job=$("$BERTH" submit -o id -q team --cpu 1 --runtime process -- true)
+    "$BERTH" queue set lab --state closed
+    run "$BERTH" submit -q team --cpu 1 --runtime process -- true
+    [ "$status" -eq 5 ]
+    [[ $output == *"queue team is beneath lab, which is closed and takes no new jobs"* ]]
+    until_true 20 sh -c "'$BERTH' job show '$job' -o json | jq -e '.reasons[0] | .code == \"QUEUE_CLOSED\" and .blocker == \"lab\"'"
+    touch "$DATA/go"
+    "$BERTH" wait "$held" --timeout 60s
+    "$BERTH" explain "$job" | grep -q lab
+    "$BERTH" job show "$job" -o json | jq -e '.state == "pending"'
+    "$BERTH" queue set lab --state open
+    "$BERTH" wait "$job" --timeout 60s
+}
+
+@test "who asks for nothing may take a slot from a less urgent one" {
+    needs_root
+    start_agent --offer pods=1
+    low=$("$BERTH" submit -o id --runtime process -- sleep 600)
+    until_true 20 sh -c "'$BERTH' job show '$low' -o json | jq -e '.state == \"running\"'"
+    high=$("$BERTH" submit -o id --priority 10 --runtime process -- true)
+    "$BERTH" wait "$high" --timeout 60s
+    curl_api GET "/v1/jobs/$low/attempts" | head -n -1 | jq -e '.items[0].cause == "EVICTED"'
+    "$BERTH" cancel "$low"
+}

@@ -446,7 +446,7 @@ bool take_room(struct session *s, struct job *job, bool reclaim)
         return false;
     if (has_failed(s, job, reclaim))
         return false;
-    tasks = tasks_pending(s, job, false);
+    tasks = tasks_pending(s, job, true); /* who asks for nothing may be short of a slot */
     /* What nobody holds comes first, so that the share is judged with all of the placement. */
     for (size_t i = 0; i < tasks.n && take_is_short(s, job); i++)
         capped = !take_free(s, tasks.at[i]) || capped;
