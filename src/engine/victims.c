@@ -113,3 +113,39 @@ void victims_sort(struct session *s, struct victims *victims, const struct job *
 
     qsort_r(victims->at, victims->n, sizeof(*victims->at), by_order, &sorter);
 }
+
+static void swap(struct victims *heap, size_t i, size_t k)
+{
+    struct task *task = heap->at[i];
+
+    heap->at[i] = heap->at[k];
+    heap->at[k] = task;
+}
+
+static bool goes_before(struct session *s, const struct victims *heap, size_t i, size_t k,
+                        const struct job *taker)
+{
+    return victim_before(s, heap->at[i], heap->at[k], taker);
+}
+
+void victims_heap(struct session *s, struct victims *victims, const struct job *taker)
+{
+    for (size_t n = 1; n < victims->n; n++)
+        for (size_t i = n; i > 0 && goes_before(s, victims, i, (i - 1) / 2, taker); i = (i - 1) / 2)
+            swap(victims, i, (i - 1) / 2);
+}
+
+struct task *victims_pop(struct session *s, struct victims *heap, const struct job *taker)
+{
+    size_t n = --heap->n, child;
+
+    swap(heap, 0, n);
+    for (size_t i = 0; (child = 2 * i + 1) < n; i = child) {
+        if (child + 1 < n && goes_before(s, heap, child + 1, child, taker))
+            child++;
+        if (!goes_before(s, heap, child, i, taker))
+            break;
+        swap(heap, i, child);
+    }
+    return heap->at[n];
+}

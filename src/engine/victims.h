@@ -14,6 +14,13 @@ bool victim_before(struct session *s, const struct task *a, const struct task *b
                    const struct job *taker);
 /** Sorts so that who is evicted first comes first. */
 void victims_sort(struct session *s, struct victims *victims, const struct job *taker);
+/**
+ * The same order as a heap, from which they are taken one by one: what each eviction changes in the
+ * order is seen where the heap is sifted, and nowhere else. Profile `volcano` decides so.
+ */
+void victims_heap(struct session *s, struct victims *victims, const struct job *taker);
+/** Takes the first of a heap, which must not be empty. */
+struct task *victims_pop(struct session *s, struct victims *heap, const struct job *taker);
 /** Whether a task fits what the node will have free, with `more` added if that is not NULL. */
 bool fits_future(const struct session *s, const struct task *task, const struct node *node,
                  const struct victims *more);

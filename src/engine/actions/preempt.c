@@ -50,17 +50,14 @@ static bool may_go(const struct seeker *seeker, const struct task *victim)
 
 static struct victims find_victims(const struct seeker *seeker, const struct node *node)
 {
-    struct victims from = node_tasks(seeker->s, node), set;
+    struct victims from = node_tasks(seeker->s, node);
     size_t n = 0;
 
     for (size_t i = 0; i < from.n; i++)
         if (may_go(seeker, from.at[i]))
             from.at[n++] = from.at[i];
     from.n = n;
-    set = victims_agree(seeker->s, false, seeker->task, &from);
-    if (set.n)
-        victims_sort(seeker->s, &set, seeker->task->group->job);
-    return set;
+    return victims_agree(seeker->s, false, seeker->task, &from);
 }
 
 static bool is_allowed(const struct seeker *seeker)
@@ -82,14 +79,16 @@ static bool take_from(const struct seeker *seeker, struct node *node)
 {
     struct statement stmt = statement_open(seeker->s);
     struct victims set = find_victims(seeker, node);
+    const struct job *taker = seeker->task->group->job;
     bool evicted = false;
-    size_t next = 0;
 
     if (!fits_future(seeker->s, seeker->task, node, &set))
         return false;
-    while (!fits_now(seeker, node) && next < set.n) {
-        evicted = evicted || !set.at[next]->group->kind->best_effort;
-        statement_evict(&stmt, set.at[next++], "preempt");
+    victims_heap(seeker->s, &set, taker);
+    while (!fits_now(seeker, node) && set.n) {
+        struct task *victim = victims_pop(seeker->s, &set, taker);
+        evicted = evicted || !victim->group->kind->best_effort;
+        statement_evict(&stmt, victim, "preempt");
     }
     if (!fits_now(seeker, node)) {
         statement_discard(&stmt);
@@ -161,6 +160,7 @@ static bool try_node(const struct seeker *seeker, struct node *node, struct plan
 
     if (!set.n || !fits_future(seeker->s, seeker->task, node, &set))
         return false;
+    victims_sort(seeker->s, &set, seeker->task->group->job);
     while (n < set.n && !fits_now(seeker, node))
         statement_evict(&stmt, set.at[n++], "preempt");
     if (!n || !fits_now(seeker, node)) {

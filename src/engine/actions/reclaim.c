@@ -30,8 +30,7 @@ static bool find_victims(struct session *s, const struct task *task, const struc
     if (!n)
         return false;
     *set = victims_agree(s, true, task, &from);
-    if (set->n)
-        victims_sort(s, set, task->group->job);
+    victims_heap(s, set, task->group->job);
     return true;
 }
 
@@ -40,19 +39,21 @@ static bool take_from(struct session *s, struct task *task, struct node *node)
 {
     struct statement stmt = statement_open(s);
     struct victims set = { 0 };
-    size_t next = 0;
+    bool evicted = false;
 
     /* Where somebody could have been taken from and nobody need be, the room is promised. */
     if (!find_victims(s, task, node, &set) || !fits_future(s, task, node, &set))
         return false;
-    while (!fits_future(s, task, node, NULL) && next < set.n)
-        statement_evict(&stmt, set.at[next++], "reclaim");
+    while (!fits_future(s, task, node, NULL) && set.n) {
+        statement_evict(&stmt, victims_pop(s, &set, task->group->job), "reclaim");
+        evicted = true;
+    }
     if (!fits_future(s, task, node, NULL) ||
         (s->policy->evict == EVICT_ONLY_IF_PLACED && fit_predicate(s, task->group->kind, node))) {
         statement_discard(&stmt);
         return false;
     }
-    statement_pipeline(&stmt, task, node, next > 0, 0);
+    statement_pipeline(&stmt, task, node, evicted, 0);
     return true;
 }
 
