@@ -15,7 +15,7 @@
 enum policy_of_shares { SHARES_LAST, SHARES_BINPACK, SHARES_SPREAD };
 
 struct arguments {
-    bool sharing, number, vgpu, unused_bool;
+    bool sharing, number, vgpu, ascend_cluster, ascend_hami, unused_bool;
     const char *policy, *unused;
     int64_t weight;
     enum policy_of_shares order;
@@ -26,6 +26,9 @@ static const struct argument known[] = {
     { "deviceshare.GPUSharingEnable", ARG_BOOL, offsetof(struct arguments, sharing) },
     { "deviceshare.GPUNumberEnable", ARG_BOOL, offsetof(struct arguments, number) },
     { "deviceshare.VGPUEnable", ARG_BOOL, offsetof(struct arguments, vgpu) },
+    { "deviceshare.AscendMindClusterVNPUEnable", ARG_BOOL,
+      offsetof(struct arguments, ascend_cluster) },
+    { "deviceshare.AscendHAMiVNPUEnable", ARG_BOOL, offsetof(struct arguments, ascend_hami) },
     { "deviceshare.SchedulePolicy", ARG_TEXT, offsetof(struct arguments, policy) },
     { "deviceshare.ScheduleWeight", ARG_INT, offsetof(struct arguments, weight) },
     { "deviceshare.NodeLockEnable", ARG_BOOL, offsetof(struct arguments, unused_bool) },
@@ -48,6 +51,9 @@ static int configure(const struct berth_value *arguments, struct arena *arena, v
     if (a->vgpu && (a->sharing || a->number))
         return err_set(err, -EINVAL, "/deviceshare.VGPUEnable: not with deviceshare.%s",
                        a->sharing ? "GPUSharingEnable" : "GPUNumberEnable");
+    if (a->ascend_cluster || a->ascend_hami)
+        return err_set(err, -EINVAL, "/deviceshare.%s: only false is known",
+                       a->ascend_cluster ? "AscendMindClusterVNPUEnable" : "AscendHAMiVNPUEnable");
     if (text_eq(a->policy, "binpack"))
         a->order = SHARES_BINPACK;
     else if (text_eq(a->policy, "spread"))
