@@ -54,6 +54,7 @@ static void cancel(struct run *run, int signal)
     if (run->signal)
         return;
     run->signal = signal;
+    fdwatch_free(TAKE(run->answer)); /* what was asked is answered */
     path = job_path(run->job, "/actions");
     if (!run->is_quiet)
         fprintf(stderr, "%s is being cancelled\n", run->job);
@@ -90,6 +91,7 @@ static void on_answer(int fd, unsigned events, void *arg)
         fprintf(stderr, "%s goes on; see it with: berth logs -f %s\n", run->job, run->job);
         leave(run, EXIT_DONE);
     } else {
+        fprintf(stderr, "%s goes on\n", run->job);
         run->n_interrupts = 0;
     }
 }

@@ -150,6 +150,54 @@ teardown_file() {
     [ "$output" = lo ]
 }
 
+# on_terminal KEYS COMMAND...: runs it on a terminal whose keys come from the pipe KEYS; what it shows
+# is in $SCREEN.
+on_terminal() {
+    local keys=$1
+    shift
+    script --quiet --return --command "$*" /dev/null <"$keys" >"$SCREEN" 3>&-
+}
+
+asked_twice() { [ "$(grep -c "cancel $1?" "$SCREEN")" = 2 ]; }
+
+@test "Ctrl-C asks whether to cancel; a second one cancels" {
+    SCREEN=$BATS_TEST_TMPDIR/screen
+    mkfifo "$BATS_TEST_TMPDIR/keys"
+    exec 7<>"$BATS_TEST_TMPDIR/keys"
+    on_terminal "$BATS_TEST_TMPDIR/keys" "$BERTH" run --runtime process -- sh -c "'echo has begun; sleep 600'" 7>&- &
+    pid=$!
+    until_true 20 grep -q 'has begun' "$SCREEN"
+    id=$(sed -n 's/^\(j-[0-9]*\) placed.*/\1/p' "$SCREEN")
+    printf '\003' >&7
+    until_true 20 grep -q "cancel $id?" "$SCREEN"
+    # "n": it goes on, and the next one asks anew.
+    printf 'n\n' >&7
+    until_true 20 grep -q "^$id goes on" "$SCREEN"
+    printf '\003' >&7
+    until_true 20 asked_twice "$id"
+    job_is "$id" running
+    printf '\003' >&7
+    status=0
+    wait "$pid" || status=$?
+    exec 7>&-
+    cat "$SCREEN"
+    [ "$status" -eq 130 ]
+    job_is "$id" cancelled
+}
+
+@test "where nobody can be asked the first Ctrl-C cancels" {
+    "$BERTH" run --runtime process -- sh -c 'echo has begun; exec sleep 600' \
+        >"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err" </dev/null 3>&- &
+    pid=$!
+    until_true 20 grep -q 'has begun' "$BATS_TEST_TMPDIR/out"
+    kill -INT "$pid"
+    status=0
+    wait "$pid" || status=$?
+    cat "$BATS_TEST_TMPDIR/err"
+    [ "$status" -eq 130 ]
+    job_is "$(sed -n 's/^\(j-[0-9]*\) placed.*/\1/p' "$BATS_TEST_TMPDIR/err")" cancelled
+}
+
 @test "when all is over nothing is left" {
     until_true 20 sh -c "[ \$('$BERTH' ps -o id | wc -l) = 0 ]"
     holdings
