@@ -46,13 +46,17 @@ teardown() {
     [ "$(curl_api GET "/v1/jobs/$job/attempts" | head -n -1 | jq -r '[.items[].cause] | join(" ")')" = LIMIT_REACHED ]
 }
 
-@test "run goes on through a server that is killed and comes back" {
+@test "run and logs --follow go on through a server that is killed and comes back" {
     LISTEN=127.0.0.1:$((20000 + RANDOM % 10000)) start_dev
     listen=${BERTH_ADDR#http://}
     "$BERTH" run --quiet --runtime process -- sh -c 'for i in $(seq 1 40); do echo line $i; sleep 0.1; done; exit 3' \
         >"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err" &
     pid=$!
+    until_true 20 grep -q 'line 2' "$BATS_TEST_TMPDIR/out"
+    "$BERTH" logs last --follow >"$BATS_TEST_TMPDIR/followed" 2>"$BATS_TEST_TMPDIR/followed.err" 3>&- &
+    follower=$!
     until_true 20 grep -q 'line 5' "$BATS_TEST_TMPDIR/out"
+    until_true 20 grep -q 'line 5' "$BATS_TEST_TMPDIR/followed"
     kill_dev
     LISTEN=$listen start_dev
     status=0
@@ -60,6 +64,11 @@ teardown() {
     cat "$BATS_TEST_TMPDIR/err"
     [ "$status" -eq 3 ]
     diff <(seq -f 'line %g' 1 40) "$BATS_TEST_TMPDIR/out"
+    status=0
+    wait "$follower" || status=$?
+    cat "$BATS_TEST_TMPDIR/followed.err"
+    [ "$status" -eq 0 ]
+    diff <(seq -f 'line %g' 1 40) "$BATS_TEST_TMPDIR/followed"
 }
 
 @test "killed at each point, nothing acknowledged is lost and nothing runs twice" {
