@@ -52,6 +52,12 @@ static const struct column columns[] = {
 };
 static const struct listing listing = { columns, COUNT_OF(columns), "revision", "type" };
 
+/* A table whose rows are not known yet; wide has no more columns. */
+static bool is_endless_table(const struct output *output)
+{
+    return output->format == OUTPUT_TABLE || output->format == OUTPUT_WIDE;
+}
+
 /* A row of a table that never ends: columns have fixed widths. */
 static void print_row(const struct output *output, const json_t *event)
 {
@@ -74,10 +80,11 @@ static void on_event(void *arg, const json_t *event)
     struct watch *watch = arg;
     struct err err = { 0 };
 
-    if (watch->output.format == OUTPUT_TABLE)
+    if (is_endless_table(&watch->output))
         print_row(&watch->output, event);
     else if (output_item(&watch->output, &listing, event, &err) < 0)
         watch->exit_code = cli_fail_usage(watch->cli, "%s", err.text);
+    watch->output.has_head &= !output_has_rows(&watch->output); /* all rows have one */
     if (watch->exit_code == 0 && fflush(watch->output.to) != 0)
         watch->exit_code = EXIT_FAILED;
     if (watch->left > 0)
@@ -140,7 +147,7 @@ static int run(struct watch *watch, const struct args *args, const char *job, in
     }
     cli_add_query(&query, "type", args_get(args, "type"));
     cli_add_query(&query, "job", job);
-    if (watch->output.format == OUTPUT_TABLE && watch->output.has_head)
+    if (is_endless_table(&watch->output) && watch->output.has_head)
         printf("%-8s  %-12s  %-18s  %-20s  %-10s  %s\n", "REVISION", "TIME", "TYPE", "SUBJECT",
                "BY", "WHAT");
     watch->events = events_open(&(struct events_options){

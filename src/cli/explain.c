@@ -78,6 +78,8 @@ static const struct column check_columns[] = {
 };
 static const struct listing check_listing = { check_columns, COUNT_OF(check_columns), "name",
                                               "name" };
+/* The whole of it, which has no columns, is known by its job. */
+static const struct listing whole_listing = { NULL, 0, "job", "job" };
 
 /* The checks of one node as rows. */
 static json_t *list_checks(const json_t *explain, const char *node)
@@ -397,7 +399,7 @@ static int print_explain(struct cli *cli, const struct args *args, const struct 
     int r = 0;
 
     if (!output_has_columns(output)) {
-        if (output_item(output, &job_listing, explain, &err) < 0)
+        if (output_item(output, &whole_listing, explain, &err) < 0)
             return cli_fail_usage(cli, "%s", err.text);
         return EXIT_DONE;
     }

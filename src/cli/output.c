@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/nearest.h"
 #include "cli/age.h"
 #include "cli/table.h"
 #include "cli/template.h"
@@ -35,6 +36,8 @@ static const char *const format_words[OUTPUT_FORMAT_COUNT] = {
 
 static int find_format(const char *word, struct output *out, struct err *err)
 {
+    const char *meant;
+
     for (int i = 0; i < OUTPUT_FORMAT_COUNT; i++) {
         size_t n = strlen(format_words[i]);
         bool takes_more = format_words[i][n - 1] == '=';
@@ -47,6 +50,9 @@ static int find_format(const char *word, struct output *out, struct err *err)
             out->is_absolute = true; /* ages are for people */
         return out->format == OUTPUT_TEMPLATE ? template_check(out->cols, err) : 0;
     }
+    meant = nearest(word, format_words, OUTPUT_FORMAT_COUNT);
+    if (meant)
+        return err_set(err, -EINVAL, "output: unknown word '%s'; did you mean '%s'?", word, meant);
     return err_set(err, -EINVAL, "output: unknown word '%s', not one of %s", word, flags[0].words);
 }
 
@@ -100,6 +106,11 @@ bool output_has_columns(const struct output *output)
 bool output_has_rows(const struct output *output)
 {
     return output->format == OUTPUT_COLS || output->format == OUTPUT_CSV;
+}
+
+bool output_has_names(const struct output *output)
+{
+    return output->format == OUTPUT_NAME || output->format == OUTPUT_ID;
 }
 
 json_t *output_at(const json_t *item, const char *path)

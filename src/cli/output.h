@@ -108,6 +108,8 @@ bool output_is_table(const struct output *output);
 bool output_has_columns(const struct output *output);
 /** Whether one item is a row too (cols, csv), so that several of them have one head. */
 bool output_has_rows(const struct output *output);
+/** Whether names or ids alone are asked for. */
+bool output_has_names(const struct output *output);
 
 /** Adds a value as YAML in block style; strings are quoted where they would be read as something
  * else. */

@@ -147,12 +147,12 @@ static int run_plan(struct cli *cli, const struct args *args)
         return r;
     if (output.format == OUTPUT_TABLE || output.format == OUTPUT_WIDE)
         return print_plan(cli, &output, object, plan);
-    if (output_has_rows(&output))
-        r = print_rows(cli, &output, &tasks_listing, json_object_get(plan, "placements"));
-    else if (output_item(&output, &tasks_listing, plan, &err) < 0)
+    if (output_has_rows(&output) || output_has_names(&output))
+        r = output_list(&output, &tasks_listing, json_object_get(plan, "placements"), &err);
+    else
+        r = output_item(&output, &tasks_listing, plan, &err);
+    if (r < 0)
         return cli_fail_usage(cli, "%s", err.text);
-    if (r != 0)
-        return r;
     return text_eq(text_of(plan, "outcome"), "start") ? EXIT_DONE : EXIT_WAITS;
 }
 

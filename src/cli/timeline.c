@@ -30,6 +30,8 @@ static const struct column columns[] = {
     { "NODE", "node", NULL, COLUMN_WIDE },
 };
 static const struct listing listing = { columns, COUNT_OF(columns), "phase", "phase" };
+/* The whole of it, which has no columns, is known by its job. */
+static const struct listing whole_listing = { NULL, 0, "job", "job" };
 
 /* Adds an attempt's phases, each with whose it is. */
 static void add_phases(const json_t *attempt, json_t *rows)
@@ -108,7 +110,7 @@ static int run_timeline(struct cli *cli, const struct args *args)
         return r;
     if (output_has_columns(&output))
         return print_attempts(cli, &output, timeline);
-    if (output_item(&output, &job_listing, timeline, &err) < 0)
+    if (output_item(&output, &whole_listing, timeline, &err) < 0)
         return cli_fail_usage(cli, "%s", err.text);
     return EXIT_DONE;
 }

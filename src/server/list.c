@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "base/quantity.h"
 #include "base/states.h"
 #include "server/show.h"
@@ -21,8 +22,11 @@ bool list_read_states(struct call *call, const char *const *words, size_t n_word
         int state = states_find(word, words, n_words);
 
         if (state < 0) {
-            problem_set(&call->problem, PROBLEM_BAD_REQUEST, "state=%s: there is no such state",
-                        word);
+            const char *meant = nearest(word, words, n_words);
+
+            problem_set(&call->problem, PROBLEM_BAD_REQUEST,
+                        "state=%s: there is no such state%s%s%s", word,
+                        meant ? "; did you mean " : "", meant ? meant : "", meant ? "?" : "");
             return false;
         }
         *out |= 1u << state;

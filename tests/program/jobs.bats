@@ -298,19 +298,65 @@ S
     until_true 60 job_is "$id" cancelled
 }
 
-@test "every list speaks every format" {
-    id=$("$BERTH" submit -o id --runtime process -- /bin/true)
-    "$BERTH" wait "$id" --timeout 60s
-    for verb in "ps -a" "node list" "queue list"; do
-        for format in table wide json jsonl yaml name id; do
-            # shellcheck disable=SC2086 # the verb is two words
-            run "$BERTH" $verb -o $format
-            [ "$status" -eq 0 ]
-            [ -n "$output" ]
-        done
-        # shellcheck disable=SC2086
-        "$BERTH" $verb -o json | jq -e '.items and .revision' >/dev/null
+# speaks_every_format WORDS...: a verb that lists or shows, and its arguments.
+speaks_every_format() {
+    local format lines
+    for format in table wide json jsonl yaml name id csv; do
+        run "$BERTH" "${@:1:$n_verb}" -o $format "${@:$((n_verb + 1))}"
+        echo "$* -o $format: exit $status: $output"
+        [ "$status" -eq 0 ]
+        [ "${#lines[@]}" -gt 0 ]
+        case $format in
+        json) jq -e . <<<"$output" >/dev/null ;;
+        jsonl) [ "$(jq -c . <<<"$output" | wc -l)" = "${#lines[@]}" ] ;;
+        name | id) nothing grep -qE '^ *$' <<<"$output" ;;
+        csv) [ "$(grep -cxF -- "${lines[0]}" <<<"$output")" = 1 ] ;;
+        esac
     done
+}
+
+@test "every verb that lists or shows speaks every format" {
+    id=$("$BERTH" submit -o id --runtime process -- /bin/true)
+    waits=$("$BERTH" submit --quiet -o id --runtime process --cpu 100000 -- /bin/true)
+    "$BERTH" wait "$id" --timeout 60s
+    n_verb=2
+    for list in "job list -a" "node list" "queue list" "token list"; do
+        # shellcheck disable=SC2086 # the verb is two words
+        speaks_every_format $list
+        # shellcheck disable=SC2086
+        "$BERTH" $list -o json | jq -e '.items and .revision' >/dev/null
+    done
+    speaks_every_format job show "$id"
+    speaks_every_format job show "$id" --tasks
+    speaks_every_format job timeline "$id"
+    speaks_every_format node show "$("$BERTH" node list -o name)"
+    speaks_every_format queue show default
+    speaks_every_format queue why default
+    speaks_every_format explain code HELD
+    speaks_every_format event watch --from 1 --limit 3
+    n_verb=1
+    speaks_every_format ps -a
+    speaks_every_format explain "$waits"
+    speaks_every_format plan --runtime process -- /bin/true
+    speaks_every_format version --server
+    [ "$("$BERTH" explain "$waits" -o id)" = "$waits" ]
+    [ "$("$BERTH" job timeline "$id" -o id)" = "$id" ]
+    "$BERTH" cancel "$waits"
+    # Nothing is left out where programs read it.
+    [ "$("$BERTH" plan --runtime process --tasks 30 --cpu 1m -o id -- /bin/true | sort -u | wc -l)" = 30 ]
+    [ "$("$BERTH" plan --runtime process --tasks 30 --cpu 1m -o csv -- /bin/true | wc -l)" = 31 ]
+}
+
+@test "an unknown word is refused with the nearest, also where the server or the environment says it" {
+    run "$BERTH" ps --state runing
+    [ "$status" -eq 2 ]
+    [[ $output == *"state=runing: there is no such state; did you mean running?"* ]]
+    run "$BERTH" node list --state zzzzzzz
+    [ "$status" -eq 2 ]
+    [[ $output == *"there is no such state  BAD_REQUEST"* ]]
+    BERTH_OUTPUT=jsn run "$BERTH" ps
+    [ "$status" -eq 2 ]
+    [[ $output == *"unknown word 'jsn'; did you mean 'json'?"* ]]
 }
 
 @test "completion asks the server for names, and knows what lists are sorted by" {
