@@ -155,7 +155,7 @@ teardown_file() {
 on_terminal() {
     local keys=$1
     shift
-    script --quiet --return --command "$*" /dev/null <"$keys" >"$SCREEN" 3>&-
+    exec script --quiet --return --command "$*" /dev/null <"$keys" >"$SCREEN" 3>&-
 }
 
 asked_twice() { [ "$(grep -c "cancel $1?" "$SCREEN")" = 2 ]; }
@@ -177,12 +177,12 @@ asked_twice() { [ "$(grep -c "cancel $1?" "$SCREEN")" = 2 ]; }
     until_true 20 asked_twice "$id"
     job_is "$id" running
     printf '\003' >&7
+    until_true 20 job_is "$id" cancelled || { kill "$pid"; return 1; }
     status=0
     wait "$pid" || status=$?
     exec 7>&-
     cat "$SCREEN"
     [ "$status" -eq 130 ]
-    job_is "$id" cancelled
 }
 
 @test "where nobody can be asked the first Ctrl-C cancels" {
@@ -191,11 +191,12 @@ asked_twice() { [ "$(grep -c "cancel $1?" "$SCREEN")" = 2 ]; }
     pid=$!
     until_true 20 grep -q 'has begun' "$BATS_TEST_TMPDIR/out"
     kill -INT "$pid"
+    id=$(sed -n 's/^\(j-[0-9]*\) placed.*/\1/p' "$BATS_TEST_TMPDIR/err")
+    until_true 20 job_is "$id" cancelled || { kill -KILL "$pid"; return 1; }
     status=0
     wait "$pid" || status=$?
     cat "$BATS_TEST_TMPDIR/err"
     [ "$status" -eq 130 ]
-    job_is "$(sed -n 's/^\(j-[0-9]*\) placed.*/\1/p' "$BATS_TEST_TMPDIR/err")" cancelled
 }
 
 @test "when all is over nothing is left" {
