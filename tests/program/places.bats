@@ -106,3 +106,13 @@ END
     touch "$BATS_TEST_TMPDIR/go"
     "$BERTH" wait "$away" --timeout 60s
 }
+
+@test "preferred labels choose among the nodes that will do, and hold nobody back" {
+    for zone in a b nowhere; do
+        printf 'command: ["true"]\nruntime: process\nresources: {cpu: 100m}\npreferredLabels: {zone: %s}\n' \
+            "$zone" >"$BATS_TEST_TMPDIR/$zone.yaml"
+    done
+    [ "$(place_file "$BATS_TEST_TMPDIR/a.yaml")" = small ]
+    [ "$(place_file "$BATS_TEST_TMPDIR/b.yaml")" = large ]
+    [ -n "$(place_file "$BATS_TEST_TMPDIR/nowhere.yaml")" ]
+}
