@@ -174,10 +174,9 @@ void sheet_judge(struct session *s, struct kind *kind, uint32_t from, size_t n, 
 
 /* --- Sheets that stay open */
 
-/* Whether the nodes are of one class, which will do, and all take work within what they offer. */
-static bool is_even(struct session *s, struct kind *kind, uint32_t from, size_t n)
+/* Whether all nodes are within what they offer, and are (*even) of one class and take work. */
+static bool are_within(const struct rows *rows, uint32_t from, size_t n, bool *even)
 {
-    const struct rows *rows = &s->model->rows;
     const uint32_t *restrict alike = rows->alike + from;
     const uint8_t *restrict takes_work = rows->takes_work + from;
     const uint8_t *restrict is_over = rows->is_over + from;
@@ -190,22 +189,44 @@ static bool is_even(struct session *s, struct kind *kind, uint32_t from, size_t 
         all &= takes_work[i];
         any |= is_over[i];
     }
-    return !differs && all && !any && fit_verdicts(s, kind)[first] == FIT_VERDICT_YES;
+    *even = !differs && all;
+    return !any;
+}
+
+/* Those that will not do for other reasons than room are as if they were short; false: it is not known of all. */
+static bool lay_verdicts(const struct rows *rows, const uint8_t *verdicts, bool even,
+                         struct sheet *out)
+{
+    const uint32_t *alike = rows->alike + out->from;
+    const uint8_t *takes_work = rows->takes_work + out->from;
+    bool is_known = true;
+
+    if (even)
+        return verdicts[alike[0]] == FIT_VERDICT_YES;
+    for (size_t i = 0; i < out->n; i++) {
+        uint8_t verdict = verdicts[alike[i]];
+        is_known &= verdict != FIT_VERDICT_NONE || !takes_work[i];
+        out->lacks[i] |= verdict == FIT_VERDICT_YES && takes_work[i] ? 0 : -1;
+    }
+    return is_known;
 }
 
 void sheet_find(struct session *s, struct kind *kind, uint32_t from, size_t n, struct sheet *out)
 {
+    const struct rows *rows = &s->model->rows;
     int64_t none = -1;
+    bool even;
 
     judge_kind(s, kind);
-    if (!kind->is_plain || s->model->n_in_between || !is_even(s, kind, from, n)) {
-        sheet_judge(s, kind, from, n, out);
-        return;
-    }
     out->is_open = true;
     out->from = from;
     out->n = n;
     memset(out->lacks, 0, n * sizeof(*out->lacks));
+    if (!kind->is_plain || s->model->n_in_between || !are_within(rows, from, n, &even) ||
+        !lay_verdicts(rows, fit_verdicts(s, kind), even, out)) {
+        sheet_judge(s, kind, from, n, out);
+        return;
+    }
     for (size_t k = 0; k < kind->asks.n; k++)
         lay_over(out->lacks, s->model->columns[kind->asks.at[k].dim].idle + from,
                  kind->asks.at[k].value, n);

@@ -31,8 +31,8 @@ bool sheet_is_plain(struct session *s, struct kind *kind);
 /** Fills in which of at most SHEET_SIZE nodes fit. */
 void sheet_judge(struct session *s, struct kind *kind, uint32_t from, size_t n, struct sheet *out);
 /**
- * As sheet_judge, but may leave the sheet open where nodes differ in amounts alone: then it is known at once
- * whether any fits. Why a node of an open sheet does not fit is never said: FAIL_DIM.
+ * As sheet_judge, but may leave the sheet open where no room is being freed and nothing is over its size: then it is
+ * known at once whether any fits. Why a node of an open sheet does not fit is never said: FAIL_DIM.
  */
 void sheet_find(struct session *s, struct kind *kind, uint32_t from, size_t n, struct sheet *out);
 /** The best score of those that fit, of an open sheet that was scored and on which some do. */
