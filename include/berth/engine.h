@@ -803,6 +803,9 @@ void berth_engine_forget(struct berth_engine *engine);
 /** Whether jobs may have to wait for their admission: they state least resources, an action admits
  * and a plugin votes on it, as it is configured now; or, serverless, a namespace has a quota. */
 bool berth_engine_asks_admission(const struct berth_engine *engine);
+/** Whether nobody sees to it that a job starts with its minimum, as it is configured now: in mode
+ * `reference` that is plugin `gang`'s word. */
+bool berth_engine_starts_parts(const struct berth_engine *engine);
 
 /** Whether what is configured now heeds the quotas of namespaces at all. */
 bool berth_engine_holds_quotas(const struct berth_engine *engine);

@@ -354,53 +354,90 @@ static bool best_sampled(struct session *s, const struct task *task, struct choi
     return found;
 }
 
-/* Whether the node of a sheet goes before what was chosen so far. */
-static bool sheet_beats(const struct session *s, const struct kind *kind, const struct sheet *sheet,
-                        size_t i, const struct choice *best, uint32_t rank)
+/* The best node that a scan has found so far. */
+struct found {
+    uint32_t at; /* NOWHERE: none */
+    enum room room;
+    uint32_t rank;
+    double score;
+};
+
+/* Whether a node goes before another that is as good. */
+static bool tie_before(const struct session *s, const struct kind *kind, uint32_t a, uint32_t b)
 {
     struct node *const *nodes = s->model->nodes.at;
-    const struct node *node = nodes[sheet->from + i];
-    int64_t a, b;
+    int64_t x, y;
 
+    if (s->policy->tie == TIE_ID)
+        return s->model->rows.name[a] < s->model->rows.name[b];
+    x = fit_tie(s, NULL, kind, nodes[a]);
+    y = fit_tie(s, NULL, kind, nodes[b]);
+    return x < y || (x == y && nodes[a]->name_at < nodes[b]->name_at);
+}
+
+/* Whether the node of a sheet goes before what was found so far. */
+static bool sheet_beats(const struct session *s, const struct kind *kind, const struct sheet *sheet,
+                        size_t i, const struct found *best)
+{
+    if (best->at == NOWHERE)
+        return true;
     if (sheet->room[i] != best->room)
         return sheet->room[i] < best->room;
-    if (sheet->rank[i] != rank)
-        return sheet->rank[i] < rank;
+    if (sheet->rank[i] != best->rank)
+        return sheet->rank[i] < best->rank;
     if (sheet->score[i] != best->score)
         return sheet->score[i] > best->score;
-    a = fit_tie(s, NULL, kind, node);
-    b = fit_tie(s, NULL, kind, best->node);
-    return a < b || (a == b && node->name_at < best->node->name_at);
+    return tie_before(s, kind, sheet->from + (uint32_t)i, best->at);
+}
+
+static void scan_sheet(const struct session *s, const struct kind *kind, const struct sheet *sheet,
+                       struct found *best)
+{
+    for (size_t i = 0; i < sheet->n; i++)
+        if (sheet->fail[i] == FAIL_NONE && sheet_beats(s, kind, sheet, i, best))
+            *best = (struct found){ sheet->from + (uint32_t)i, (enum room)sheet->room[i],
+                                    sheet->rank[i], sheet->score[i] };
+}
+
+/* All that fit there have room now, and none has a rank. */
+static void scan_open_sheet(const struct session *s, const struct kind *kind,
+                            const struct sheet *sheet, struct found *best)
+{
+    double most = sheet_most(sheet);
+
+    if (best->room == ROOM_IDLE && most < best->score)
+        return;
+    if (best->room != ROOM_IDLE || most > best->score)
+        *best = (struct found){ NOWHERE, ROOM_IDLE, 0, most };
+    for (size_t i = 0; i < sheet->n; i++) {
+        uint32_t at = sheet->from + (uint32_t)i;
+        if (sheet->score[i] == most && sheet->lacks[i] >= 0 &&
+            (best->at == NOWHERE || tie_before(s, kind, at, best->at)))
+            best->at = at;
+    }
 }
 
 /* One pass over all nodes, for a class whose answers go by each node alone. */
 static bool best_scanned(struct session *s, struct kind *kind, struct choice *out)
 {
     size_t n = s->model->nodes.n;
-    struct choice best = { NULL, ROOM_NONE, 0 };
-    uint32_t rank = 0;
+    struct found best = { .at = NOWHERE, .room = ROOM_NONE };
     struct sheet sheet;
 
     s->n_steps += n;
     for (size_t from = 0; from < n; from += SHEET_SIZE) {
-        sheet_judge(s, kind, (uint32_t)from, n - from < SHEET_SIZE ? n - from : SHEET_SIZE, &sheet);
+        sheet_find(s, kind, (uint32_t)from, n - from < SHEET_SIZE ? n - from : SHEET_SIZE, &sheet);
         if (!sheet.n_fit || sheet.best_room > best.room)
             continue;
         sheet_score(s, kind, &sheet);
-        for (size_t i = 0; i < sheet.n; i++) {
-            if (sheet.fail[i] != FAIL_NONE || sheet.room[i] > best.room ||
-                (sheet.room[i] == best.room && sheet.rank[i] == rank &&
-                 sheet.score[i] < best.score) ||
-                (best.node && !sheet_beats(s, kind, &sheet, i, &best, rank)))
-                continue;
-            best = (struct choice){ s->model->nodes.at[from + i], (enum room)sheet.room[i],
-                                    sheet.score[i] };
-            rank = sheet.rank[i];
-        }
+        if (sheet.is_open)
+            scan_open_sheet(s, kind, &sheet, &best);
+        else
+            scan_sheet(s, kind, &sheet, &best);
     }
-    if (best.node)
-        *out = best;
-    return best.node;
+    if (best.at != NOWHERE)
+        *out = (struct choice){ s->model->nodes.at[best.at], best.room, best.score };
+    return best.at != NOWHERE;
 }
 
 static bool best_anew(struct session *s, const struct task *task, struct choice *out)

@@ -39,7 +39,7 @@ void fit_scores(struct session *s, const struct task *task, struct node *const *
                 double *scores);
 
 /* What a class of tasks is told by classes of nodes: 0 not known yet, else this plus the code. */
-enum { FIT_VERDICT_YES = 1 };
+enum { FIT_VERDICT_NONE, FIT_VERDICT_YES };
 /** By class of nodes, as many as the model has. */
 const uint8_t *fit_verdicts(struct session *s, struct kind *kind);
 /** What plugins say of a node's fixed properties; it need not be one of the model. */

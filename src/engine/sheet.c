@@ -1,6 +1,7 @@
 /* Sheets: see sheet.h. Its loops are for the compiler to make vectors of. */
 #include "engine/sheet.h"
 
+#include <float.h>
 #include <string.h>
 
 #include "engine/room.h"
@@ -158,6 +159,7 @@ static void judge_one_by_one(struct session *s, struct kind *kind, struct sheet 
 void sheet_judge(struct session *s, struct kind *kind, uint32_t from, size_t n, struct sheet *out)
 {
     judge_kind(s, kind);
+    out->is_open = false;
     out->from = from;
     out->n = n;
     out->n_fit = 0;
@@ -168,6 +170,102 @@ void sheet_judge(struct session *s, struct kind *kind, uint32_t from, size_t n, 
         judge_plainly(s, kind, out);
     else
         judge_one_by_one(s, kind, out);
+}
+
+/* --- Sheets that stay open */
+
+/* Whether all nodes are within what they offer, and are (*even) of one class and take work. */
+static bool are_within(const struct rows *rows, uint32_t from, size_t n, bool *even)
+{
+    const uint32_t *restrict alike = rows->alike + from;
+    const uint8_t *restrict takes_work = rows->takes_work + from;
+    const uint8_t *restrict is_over = rows->is_over + from;
+    uint32_t differs = 0, first = alike[0];
+    uint8_t all = 1, any = 0;
+
+    for (size_t i = 0; i < n; i++)
+        differs |= alike[i] ^ first;
+    for (size_t i = 0; i < n; i++) {
+        all &= takes_work[i];
+        any |= is_over[i];
+    }
+    *even = !differs && all;
+    return !any;
+}
+
+/* Those that will not do for other reasons than room are as if they were short; false: it is not known of all. */
+static bool lay_verdicts(const struct rows *rows, const uint8_t *verdicts, bool even,
+                         struct sheet *out)
+{
+    const uint32_t *alike = rows->alike + out->from;
+    const uint8_t *takes_work = rows->takes_work + out->from;
+    bool is_known = true;
+
+    if (even)
+        return verdicts[alike[0]] == FIT_VERDICT_YES;
+    for (size_t i = 0; i < out->n; i++) {
+        uint8_t verdict = verdicts[alike[i]];
+        is_known &= verdict != FIT_VERDICT_NONE || !takes_work[i];
+        out->lacks[i] |= verdict == FIT_VERDICT_YES && takes_work[i] ? 0 : -1;
+    }
+    return is_known;
+}
+
+void sheet_find(struct session *s, struct kind *kind, uint32_t from, size_t n, struct sheet *out)
+{
+    const struct rows *rows = &s->model->rows;
+    int64_t none = -1;
+    bool even;
+
+    judge_kind(s, kind);
+    out->is_open = true;
+    out->from = from;
+    out->n = n;
+    memset(out->lacks, 0, n * sizeof(*out->lacks));
+    if (!kind->is_plain || s->model->n_in_between || !are_within(rows, from, n, &even) ||
+        !lay_verdicts(rows, fit_verdicts(s, kind), even, out)) {
+        sheet_judge(s, kind, from, n, out);
+        return;
+    }
+    for (size_t k = 0; k < kind->asks.n; k++)
+        lay_over(out->lacks, s->model->columns[kind->asks.at[k].dim].idle + from,
+                 kind->asks.at[k].value, n);
+    for (size_t i = 0; i < n; i++)
+        none &= out->lacks[i];
+    out->n_fit = none >= 0;
+    out->best_room = out->n_fit ? ROOM_IDLE : ROOM_NONE;
+}
+
+/* Several at a time, so that none waits for the one before it. */
+double sheet_most(const struct sheet *sheet)
+{
+    enum { WAYS = 8 };
+    double most[WAYS], best = -DBL_MAX;
+    size_t i = 0;
+
+    for (size_t k = 0; k < WAYS; k++)
+        most[k] = -DBL_MAX;
+    for (; i + WAYS <= sheet->n; i += WAYS)
+        for (size_t k = 0; k < WAYS; k++) {
+            double score = sheet->lacks[i + k] < 0 ? -DBL_MAX : sheet->score[i + k];
+            most[k] = score > most[k] ? score : most[k];
+        }
+    for (; i < sheet->n; i++)
+        if (sheet->lacks[i] >= 0 && sheet->score[i] > best)
+            best = sheet->score[i];
+    for (size_t k = 0; k < WAYS; k++)
+        best = most[k] > best ? most[k] : best;
+    return best;
+}
+
+void sheet_close(struct sheet *sheet)
+{
+    if (!sheet->is_open)
+        return;
+    for (size_t i = 0; i < sheet->n; i++)
+        sheet->fail[i] = sheet->lacks[i] < 0 ? FAIL_DIM : FAIL_NONE;
+    memset(sheet->room, ROOM_IDLE, sheet->n * sizeof(*sheet->room));
+    sheet->is_open = false;
 }
 
 /* --- Scores */
@@ -183,15 +281,21 @@ static void add_one_by_one(struct session *s, struct plugin_use *use, const stru
 
 void sheet_score(struct session *s, struct kind *kind, struct sheet *sheet)
 {
+    bool has_ranks = fit_has_ranks(s, kind);
+
+    if (has_ranks)
+        sheet_close(sheet);
     memset(sheet->rank, 0, sheet->n * sizeof(*sheet->rank));
     memset(sheet->score, 0, sheet->n * sizeof(*sheet->score));
-    for (size_t i = 0; i < sheet->n && fit_has_ranks(s, kind); i++)
+    for (size_t i = 0; i < sheet->n && has_ranks; i++)
         if (sheet->fail[i] == FAIL_NONE)
             sheet->rank[i] = fit_rank(s, kind, s->model->nodes.at[sheet->from + i]);
     HOOKS (use, s, HOOKED_SCORE) {
-        if (use->plugin->score_run)
+        if (use->plugin->score_run) {
             use->plugin->score_run(s, use, kind, sheet->from, sheet->n, sheet->score);
-        else
+        } else {
+            sheet_close(sheet);
             add_one_by_one(s, use, kind, sheet);
+        }
     }
 }

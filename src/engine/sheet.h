@@ -12,13 +12,16 @@
 enum { SHEET_SIZE = 256 };
 
 struct sheet {
-    uint32_t from; /* the place of the first node */
-    size_t n, n_fit;
+    uint32_t from;       /* the place of the first node */
+    size_t n, n_fit;     /* of an open one n_fit is 0 or not */
+    bool is_open;        /* which fit stands in `lacks` alone: see sheet_find */
     enum room best_room; /* ROOM_NONE if none fits */
     fail_t fail[SHEET_SIZE];
     uint8_t room[SHEET_SIZE];
     uint32_t rank[SHEET_SIZE]; /* this and the next: of those that fit */
     double score[SHEET_SIZE];
+    int64_t
+        lacks[SHEET_SIZE]; /* of an open one: below 0 if the node does not fit; else it does, now */
 };
 
 /** Whether answers about the class may be kept until a node is touched. */
@@ -27,7 +30,16 @@ bool sheet_is_local(struct session *s, struct kind *kind);
 bool sheet_is_plain(struct session *s, struct kind *kind);
 /** Fills in which of at most SHEET_SIZE nodes fit. */
 void sheet_judge(struct session *s, struct kind *kind, uint32_t from, size_t n, struct sheet *out);
-/** Fills in rank and score. */
+/**
+ * As sheet_judge, but may leave the sheet open where no room is being freed and nothing is over its size: then it is
+ * known at once whether any fits. Why a node of an open sheet does not fit is never said: FAIL_DIM.
+ */
+void sheet_find(struct session *s, struct kind *kind, uint32_t from, size_t n, struct sheet *out);
+/** The best score of those that fit, of an open sheet that was scored and on which some do. */
+double sheet_most(const struct sheet *sheet);
+/** Closes an open sheet: fills in fail and room. */
+void sheet_close(struct sheet *sheet);
+/** Fills in rank and score; closes the sheet if somebody has to be asked node by node. */
 void sheet_score(struct session *s, struct kind *kind, struct sheet *sheet);
 
 #endif

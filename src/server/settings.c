@@ -234,6 +234,24 @@ static void name_profile(const json_t *scheduler, struct server_options *options
     options->profile = profile ? profile : "berth";
 }
 
+/* The ledger starts no part of a gang, so a server under who decides so would start none at all. */
+static void check_gangs(const struct json_at *top, const struct server_config *config)
+{
+    const struct server_options *options = &config->options;
+    struct feed_engine_from from = { .config = options->engine,
+                                     .plugins = options->plugins,
+                                     .n_plugins = options->n_plugins };
+    struct berth_engine *engine = NULL;
+    struct err err = { 0 };
+
+    if (feed_engine_make(&from, &engine, &err) < 0)
+        problem_add(top->problem, PROBLEM_INVALID_FIELD, "/scheduler", "%s", err.text);
+    else if (berth_engine_starts_parts(engine))
+        problem_add(top->problem, PROBLEM_INVALID_FIELD, "/scheduler",
+                    "without plugin gang in its tiers this profile would start parts of gangs");
+    berth_engine_free(engine);
+}
+
 /* The engine's part is read by those who know it; what they find is named beneath /scheduler. */
 static void read_scheduler(const struct json_at *top, struct server_config *config)
 {
@@ -249,6 +267,7 @@ static void read_scheduler(const struct json_at *top, struct server_config *conf
         config->options.plugins =
             scenario_config_plugins(config->engine, &config->options.n_plugins);
         name_profile(value, &config->options);
+        check_gangs(top, config);
         return;
     }
     for (size_t i = 0; i < found.n_fields && i < PROBLEM_FIELDS_MAX; i++) {

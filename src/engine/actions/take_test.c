@@ -148,6 +148,28 @@ TEST(take_ends_a_gang_whole_or_not_at_all)
     world_fini(&w);
 }
 
+/* The second of the gang goes with the first, and then there is room without the least urgent: so n1 costs two
+ * tasks, as n2 does, and not three. */
+TEST(take_counts_what_goes_with_one)
+{
+    struct world w;
+
+    world_init(&w);
+    world_queue(&w, "default");
+    world_node(&w, "n1", 3);
+    world_node(&w, "n2", 2);
+    running(&w, "gang", "default", 1, 2, 2, one, 1);
+    running(&w, "least", "default", 0, 1, 1, one, 1);
+    running(&w, "x", "default", 1, 1, 1, both + 1, 1);
+    running(&w, "y", "default", 1, 1, 1, both + 1, 1);
+    waiting(&w, "high", "default", 5, 1, 1, 2);
+    world_cycle(&w);
+    CHECK_EQ(evicted(&w, "gang"), 2);
+    CHECK_EQ(evicted(&w, "least"), 0);
+    CHECK_EQ(evicted(&w, "x") + evicted(&w, "y"), 0);
+    world_fini(&w);
+}
+
 TEST(take_prefers_what_costs_least)
 {
     struct world w;
