@@ -107,7 +107,9 @@ const struct code_text wait_codes[WAIT_CODE_COUNT] = {
     [WAIT_AFFINITY] = { "AFFINITY", "The job's affinity or anti-affinity rules the node out.",
                         "Change the affinity.", 0 },
     [WAIT_TOPOLOGY] = { "TOPOLOGY", "The job's network topology rules the node out.",
-                        "Allow a higher tier.", 0 },
+                        "Allow a higher tier (topology of the job file), start fewer tasks "
+                        "together, or wait for room under one domain.",
+                        0 },
     [WAIT_NODE_BUSY] = { "NODE_BUSY", "Measured use of the node is above the limit.",
                          "Wait, or raise the limit.", 0 },
     [WAIT_PORT_TAKEN] = { "PORT_TAKEN", "A host port of the task is in use on the node.",

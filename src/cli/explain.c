@@ -159,7 +159,7 @@ static void add_words(const json_t *reason, const char *code, const char *before
 {
     const char *wants = text_of(reason, "wants"), *has = text_of(reason, "has");
     bool is_state = text_eq(code, wait_codes[WAIT_NODE_CORDONED].word) ||
-                    text_eq(code, wait_codes[WAIT_NODE_NOT_READY].word);
+                    states_find(has, node_state_words, NODE_STATE_COUNT) >= 0;
 
     if (!wants[0] && !has[0])
         return;
@@ -170,6 +170,14 @@ static void add_words(const json_t *reason, const char *code, const char *before
         str_addf(out, "%s %s", is_state ? "is" : "has", has);
     if (text_eq(has, "cordoned"))
         str_add(out, ", or disabled by its agent"); /* the engine tells these two not apart */
+}
+
+/* A machine on its way has no agent to look at yet. */
+static const char *next_of(const json_t *reason, const struct code_text *known)
+{
+    return text_eq(text_of(reason, "has"), node_state_words[NODE_COMING])
+               ? "A machine that was ordered is on its way: see berth order list."
+               : known->next;
 }
 
 static void print_state(const json_t *explain)
@@ -189,14 +197,15 @@ static void print_state(const json_t *explain)
         add_part(reason, "free", ", free ", &text);
         add_part(reason, "limit", " of ", &text);
     } else if (json_object_get(reason, "wants") || json_object_get(reason, "has")) {
-        add_words(reason, code, ": ", &text);
+        add_part(reason, "node", ": ", &text);
+        add_words(reason, code, json_object_get(reason, "node") ? " " : ": ", &text);
     } else if (known) {
         str_addf(&text, ": %s", known->sentence);
     }
     job_add_blocker(reason, &text);
     printf("%s\n", text.data);
     if (known)
-        printf("          %s\n", known->next);
+        printf("          %s\n", next_of(reason, known));
 }
 
 static void print_gang(const json_t *explain)

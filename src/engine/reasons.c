@@ -115,7 +115,8 @@ static void explain_dim(struct session *s, struct kind *kind, uint32_t dim,
         return;
     reason->free = column_idle(c, best->at) < 0 ? 0 : column_idle(c, best->at);
     reason->node = arena_text(s->out, best->id);
-    reason->blocker = holder_of(s, best, dim);
+    if (reason->asked <= reason->limit) /* else it would not fit if nobody held anything */
+        reason->blocker = holder_of(s, best, dim);
 }
 
 /* Fills in a reason that is about something else than room: the first node that says it. */
@@ -269,8 +270,10 @@ static const struct berth_reason *gang_reason(struct session *s, struct job *job
     reason->promised = seat->promised;
     reason->needed = job->min_available;
     reason->stuck_group = stuck_group(s, job, kind);
-    if (job->n_groups == 1 && most_ever(s, kind, false) < job->min_available)
+    if (job->n_groups == 1 && most_ever(s, kind, false) < job->min_available) {
         reason->code = WAIT_LARGER_THAN_CLUSTER;
+        reason->wants = reason->has = NULL; /* what one node lacks is not why */
+    }
     return reason;
 }
 

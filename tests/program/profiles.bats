@@ -298,3 +298,18 @@ END
     [ "$status" -eq 2 ]
     [[ $output == "stdin:3:"*"/groups/0/affinity/podAffinity"* ]]
 }
+
+@test "who finds no room on a machine that is on its way is told of the machine" {
+    echo 'pools: [{name: spot, provisions: true, machine: {cpu: 2}, maxMachines: 1}]' >"$ETC/server.yaml"
+    start_server
+    "$BERTH" submit -o id --quiet --cpu 1 --runtime process -- true
+    until_true 20 is 1 orders wanted
+    job=$("$BERTH" submit -o id --quiet --cpu 2 --runtime process -- true)
+    until_true 20 waits_for "$job" NODE_NOT_READY
+    run "$BERTH" explain "$job"
+    [[ $output == *"NODE_NOT_READY: spot-"*" is coming"*"on its way: see berth order list"* ]]
+    gang=$("$BERTH" submit -o id --quiet --cpu 2 --tasks 2 --gang --runtime process -- true)
+    until_true 20 waits_for "$gang" LARGER_THAN_CLUSTER
+    run "$BERTH" explain "$gang"
+    [[ $output == *"LARGER_THAN_CLUSTER: The gang asks for more than all nodes together have."* ]]
+}
