@@ -64,7 +64,9 @@ struct monitor {
     enum state state;
     pid_t launcher;          /* of the runtime while STARTING */
     pid_t main_pid;          /* of the container; 0 before it is known */
-    int pipes[STREAM_COUNT]; /* read ends; -1 ended */
+    int pipes[STREAM_COUNT]; /* read ends; -1 none */
+    /* Kept open here too: that a container closes its output is not its end, so nobody need wake for it. */
+    int write_ends[STREAM_COUNT];
     int timer;
     int64_t began_ns;            /* of this process, CLOCK_BOOTTIME */
     int64_t limit_at_ms;         /* when its time is over; 0 never */
@@ -234,14 +236,14 @@ static pid_t read_pid(void)
     return (pid_t)strtol(text, NULL, 10);
 }
 
-static bool make_pipes(struct monitor *m, int write_ends[STREAM_COUNT])
+static bool make_pipes(struct monitor *m)
 {
     for (int i = 0; i < STREAM_COUNT; i++) {
         int fds[2];
         if (pipe2(fds, O_CLOEXEC) < 0 || fcntl(fds[0], F_SETFL, O_NONBLOCK) < 0)
             return false;
         m->pipes[i] = fds[0];
-        write_ends[i] = fds[1];
+        m->write_ends[i] = fds[1];
         if (m->launch.has_user && !m->launch.program &&
             fchown(fds[1], m->launch.uid, m->launch.gid) < 0)
             continue; /* then /dev/stdout cannot be opened by name: no reason not to start */
@@ -252,7 +254,6 @@ static bool make_pipes(struct monitor *m, int write_ends[STREAM_COUNT])
 static void start(struct monitor *m)
 {
     struct start_failure failure;
-    int write_ends[STREAM_COUNT];
     pid_t pid;
 
     m->state = STATE_SWEEPING; /* until something runs */
@@ -261,13 +262,11 @@ static void start(struct monitor *m)
         record_fail(&m->record, "RUNTIME_FAILED", "the node's lease has passed");
         return;
     }
-    if (!make_pipes(m, write_ends)) {
+    if (!make_pipes(m)) {
         record_fail(&m->record, "RUNTIME_FAILED", "pipe: %s", strerror(errno));
         return;
     }
-    pid = start_spawn(&m->launch, write_ends[STREAM_OUT], write_ends[STREAM_ERR], &failure);
-    close(write_ends[STREAM_OUT]);
-    close(write_ends[STREAM_ERR]);
+    pid = start_spawn(&m->launch, m->write_ends[STREAM_OUT], m->write_ends[STREAM_ERR], &failure);
     if (pid < 0) {
         fail_spawn(m, &failure);
     } else if (m->launch.program) {
@@ -479,7 +478,7 @@ static void take_output(struct monitor *m, enum stream stream)
 
     if (r < 0) {
         close(m->pipes[stream]);
-        m->pipes[stream] = -1; /* that a program closes its output is not its end */
+        m->pipes[stream] = -1; /* it cannot be read */
     }
 }
 
@@ -528,7 +527,9 @@ static void close_output(struct monitor *m)
     for (int i = 0; i < STREAM_COUNT; i++) {
         if (m->pipes[i] >= 0)
             close(m->pipes[i]);
-        m->pipes[i] = -1;
+        if (m->write_ends[i] >= 0)
+            close(m->write_ends[i]);
+        m->pipes[i] = m->write_ends[i] = -1;
     }
     output_end();
 }
@@ -640,6 +641,7 @@ static void reset(struct monitor *m)
 {
     struct monitor next = { .control = m->control,
                             .pipes = { -1, -1 },
+                            .write_ends = { -1, -1 },
                             .timer = m->timer,
                             .armed_ms = m->armed_ms,
                             .began_ns = when_ns(CLOCK_BOOTTIME),
@@ -679,7 +681,7 @@ static bool run(struct monitor *m, const char *folder, const sigset_t *waiting)
 
 int main(int argc, char **argv)
 {
-    static struct monitor m = { .pipes = { -1, -1 } };
+    static struct monitor m = { .pipes = { -1, -1 }, .write_ends = { -1, -1 } };
     static char folder[FOLDER_BYTES];
     sigset_t waiting;
 
