@@ -16,6 +16,9 @@ struct rounds {
     struct pq queues;
     VEC_OF(struct queue *) listed; /* every queue that was pushed */
     VEC_OF(struct job *) in_vain;  /* in cold cycles: of lines, and found no place */
+    const struct queue *turn;      /* whose turn it is */
+    size_t read;                   /* operations of the session's log that `queues` knows */
+    bool is_tree;                  /* what one of them holds may count for others */
 };
 
 void rounds_init(struct rounds *rounds, struct session *s);
@@ -24,7 +27,10 @@ void rounds_fini(struct rounds *rounds);
 void rounds_add_queue(struct rounds *rounds, struct queue *queue);
 /** Puts a job into its queue's heap, and the queue into the round. */
 void rounds_add_job(struct rounds *rounds, struct job *job);
-/** The first queue, taken out; NULL at the end. */
+/**
+ * The first queue, taken out; NULL at the end. In profile `volcano` queues stand as they stood when they
+ * were put in, elsewhere as they would now.
+ */
 struct queue *rounds_queue(struct rounds *rounds);
 /** The first job of a queue, taken out, or NULL. */
 struct job *rounds_job(struct rounds *rounds, struct queue *queue);

@@ -134,6 +134,45 @@ void job_keys(struct session *s, const struct job *job, int64_t keys[JOB_KEYS])
         keys[i++] = use->plugin->job_key(s, use, job);
 }
 
+enum { QUEUES_DEEP = 32 /* who looks further up goes in a circle */ };
+
+/* The queue that it hangs under, or NULL. */
+static const struct queue *queue_above(const struct session *s, const struct queue *queue)
+{
+    const struct queue *up = queue_find(s->model, queue->kept->parent);
+
+    return up && up->kept ? up : NULL;
+}
+
+/* How many stand above it; in a circle it hangs under none. */
+static size_t queue_depth(const struct session *s, const struct queue *queue)
+{
+    size_t depth = 0;
+
+    while (depth < QUEUES_DEEP && (queue = queue_above(s, queue)))
+        depth++;
+    return depth < QUEUES_DEEP ? depth : 0;
+}
+
+/*
+ * Where two branches part, what they part into says who goes first: plugins compare those, so with the
+ * queues' own ranks who is first of three might hang on who is asked first. A queue stands among those
+ * right beneath it.
+ */
+static void find_parting(const struct session *s, const struct queue **a, const struct queue **b)
+{
+    size_t n = queue_depth(s, *a), m = queue_depth(s, *b);
+
+    for (; n > m && queue_above(s, *a) != *b; n--)
+        *a = queue_above(s, *a);
+    for (; m > n && queue_above(s, *b) != *a; m--)
+        *b = queue_above(s, *b);
+    for (; n && n == m && queue_above(s, *a) != queue_above(s, *b); n--, m--) {
+        *a = queue_above(s, *a);
+        *b = queue_above(s, *b);
+    }
+}
+
 int queue_cmp(struct session *s, const struct queue *a, const struct queue *b)
 {
     int cmp;
@@ -143,6 +182,8 @@ int queue_cmp(struct session *s, const struct queue *a, const struct queue *b)
         if (cmp)
             return cmp;
     }
+    if (!s->setup->is_reference && !text_eq(a->kept->parent, b->kept->parent))
+        find_parting(s, &a, &b);
     if (s->policy->job_tie == JOB_TIE_SEQ)
         return queue_rank_cmp(a, b);
     cmp = by_time(created_at(s, a->kept->created_at_ms), created_at(s, b->kept->created_at_ms));

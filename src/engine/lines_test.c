@@ -8,7 +8,7 @@
 #include "engine/lines.h"
 #include "engine/testing.h"
 
-enum { FEW = 5, MANY = 20, JOBS = 120, QUEUES = 3, SHAPES = 5, STEPS = 90 };
+enum { FEW = 5, MANY = 20, JOBS = 120, QUEUES = 6, SHAPES = 5, STEPS = 90 };
 
 /* Which victims cost least may change as they work, if some work more in a second: then time alone
  * changes who is found first, and nobody is woken for that. */
@@ -55,8 +55,8 @@ static void tell_queue(struct world *w, uint64_t *random, uint64_t i)
         queue.state = QUEUE_CLOSED;
     if (draw(random, 4) == 0)
         queue.min_runtime_ms = 20000;
-    if (i > 1 && draw(random, 6) == 0)
-        queue.parent = name(w, "q", i - 1);
+    if (i > 1 && draw(random, 3) == 0)
+        queue.parent = name(w, "q", draw(random, i));
     world_tell(w, BERTH_QUEUE, &queue);
 }
 

@@ -34,14 +34,9 @@ void pq_push(struct pq *pq, void *item)
     }
 }
 
-void *pq_pop(struct pq *pq)
+/* Of the first n. */
+static void sift_down(struct pq *pq, size_t i, size_t n)
 {
-    size_t n, i = 0;
-
-    if (!pq->items.n)
-        return NULL;
-    n = --pq->items.n;
-    swap(pq, 0, n);
     for (;;) {
         size_t child = 2 * i + 1;
         if (child >= n)
@@ -53,7 +48,26 @@ void *pq_pop(struct pq *pq)
         swap(pq, i, child);
         i = child;
     }
+}
+
+void *pq_pop(struct pq *pq)
+{
+    size_t n;
+
+    if (!pq->items.n)
+        return NULL;
+    n = --pq->items.n;
+    swap(pq, 0, n);
+    sift_down(pq, 0, n);
     return pq->items.at[n].item;
+}
+
+void pq_renew(struct pq *pq)
+{
+    for (size_t i = 0; pq->key && i < pq->items.n; i++)
+        pq->items.at[i].key = pq->key(pq->s, pq->items.at[i].item);
+    for (size_t i = pq->items.n / 2; i-- > 0;)
+        sift_down(pq, i, pq->items.n);
 }
 
 void pq_fini(struct pq *pq)

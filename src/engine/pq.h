@@ -1,6 +1,6 @@
 /*
  * A binary heap of pointers. Members are not sorted anew when their keys change while they are
- * in it; where equal keys end up is part of what profile `volcano` must decide like its
+ * in it, unless that is asked for; where equal keys end up is part of what profile `volcano` must decide like its
  * model, so sifting is done as there: the right child only if it is strictly less.
  */
 #ifndef ENGINE_PQ_H
@@ -33,6 +33,8 @@ struct pq {
 void pq_push(struct pq *pq, void *item);
 /** The first, or NULL. */
 void *pq_pop(struct pq *pq);
+/** Puts all into the order of now, where keys of members have changed. */
+void pq_renew(struct pq *pq);
 void pq_fini(struct pq *pq);
 
 #endif

@@ -1,6 +1,7 @@
 /* Rounds: queues in their order, each with its jobs in theirs. */
 #include <assert.h>
 
+#include "base/str.h"
 #include "engine/actions.h"
 #include "engine/lines.h"
 
@@ -27,7 +28,7 @@ static int cmp_queues(struct session *s, const void *a, const void *b)
 
 void rounds_init(struct rounds *rounds, struct session *s)
 {
-    *rounds = (struct rounds){ .s = s, .queues = { .cmp = cmp_queues, .s = s } };
+    *rounds = (struct rounds){ .s = s, .queues = { .cmp = cmp_queues, .s = s }, .read = s->log.n };
 }
 
 void rounds_fini(struct rounds *rounds)
@@ -44,6 +45,13 @@ void rounds_fini(struct rounds *rounds)
     pq_fini(&rounds->queues);
 }
 
+/* What neighbours hold counts for them and for those above them, which are not among them. */
+static bool are_neighbours(const struct queue *a, const struct queue *b)
+{
+    return text_eq(a->kept->parent, b->kept->parent) &&
+           text_eq(a->kept->hierarchy, b->kept->hierarchy);
+}
+
 void rounds_add_queue(struct rounds *rounds, struct queue *queue)
 {
     struct queue_seat *seat = queue_seat_of(rounds->s, queue);
@@ -52,6 +60,7 @@ void rounds_add_queue(struct rounds *rounds, struct queue *queue)
         return;
     seat->is_listed = true;
     VEC_PUSH(&rounds->listed, queue);
+    rounds->is_tree = rounds->is_tree || !are_neighbours(rounds->listed.at[0], queue);
     pq_push(&rounds->queues, queue);
 }
 
@@ -74,9 +83,33 @@ void rounds_add_job(struct rounds *rounds, struct job *job)
     rounds_return_job(rounds, job);
 }
 
+/*
+ * Whether queues that wait for their turn may have changed places: tasks of theirs were evicted, or they hang
+ * on the branch that got something. Else how often others had a turn in vain, which lines make fewer, would
+ * say who comes first.
+ */
+static bool is_outdated(struct rounds *rounds)
+{
+    const struct session *s = rounds->s;
+    bool changed = s->log.n < rounds->read;
+
+    if (s->setup->is_reference)
+        return false;
+    for (size_t i = rounds->read; i < s->log.n && !changed; i++)
+        changed = rounds->is_tree || s->log.at[i].task->group->job->queue != rounds->turn;
+    rounds->read = s->log.n;
+    return changed;
+}
+
 struct queue *rounds_queue(struct rounds *rounds)
 {
-    return pq_pop(&rounds->queues);
+    struct queue *queue;
+
+    if (is_outdated(rounds))
+        pq_renew(&rounds->queues);
+    queue = pq_pop(&rounds->queues);
+    rounds->turn = queue;
+    return queue;
 }
 
 struct job *rounds_job(struct rounds *rounds, struct queue *queue)
