@@ -106,14 +106,6 @@ static bool become_user(const struct launch *launch, struct start_failure *failu
     return true;
 }
 
-/* The monitor has the agent's policy (program/inside.h); that is nothing for a container. By the system calls: a
- * libc may not have them. */
-static void leave_turns(void)
-{
-    if (syscall(SYS_sched_getscheduler, 0) == SCHED_BATCH)
-        syscall(SYS_sched_setscheduler, 0, SCHED_OTHER, &(struct sched_param){ 0 });
-}
-
 static void limit_files(int64_t nofile)
 {
     struct rlimit limit;
@@ -173,7 +165,6 @@ static void run_child(const struct launch *launch, int out, int err, struct star
         return;
     if (launch->has_own_network && !leave_network(failure))
         return;
-    leave_turns();
     limit_files(launch->nofile);
     if (!become_user(launch, failure))
         return;

@@ -102,7 +102,6 @@ int program_agent(const struct agent_flags *flags)
     struct err err = { 0 };
     struct machine machine;
 
-    program_take_turns();
     if (configure(flags, &config, &settings, &err) < 0 ||
         !(data = program_open_data(config.data ? config.data : fallback, &err)) ||
         !(monitor = program_monitor_path(&err)))

@@ -132,7 +132,6 @@ static int run_both(struct dev *dev, const struct dev_flags *flags, struct err *
     /* Without it, BERTH_ADDR and BERTH_TOKEN_FILE must be set: said, and no reason to stop. */
     if (client_dev_announce(address, server_token_path(dev->server), &unannounced) < 0)
         log_warn("not announced to this user's other programs", "why", unannounced.text, NULL);
-    program_take_turns();
     r = run_agent(dev, flags, err);
     client_dev_withdraw();
     server_stop(dev->server);

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,13 +11,6 @@
 #include "base/file.h"
 #include "base/quantity.h"
 #include "base/str.h"
-
-void program_take_turns(void)
-{
-    /* Whoever chose another policy for this process meant it. Without it all works, with more switches. */
-    if (sched_getscheduler(0) == SCHED_OTHER)
-        (void)!sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){ 0 });
-}
 
 int program_fail(const struct err *err)
 {

@@ -11,13 +11,6 @@
 /* Exit codes of the daemons, as docs/cli.md lists them. */
 enum { PROGRAM_FAILED = 1, PROGRAM_WRONG_USE = 2, PROGRAM_NOT_ALLOWED = 6 };
 
-/**
- * For the agent, before its first thread: woken, it waits until who runs has had his turn. Many messages are then taken at
- * one wake, where each would have cost two switches; on an idle processor nothing waits. Not for the server, whose clients
- * wait for its answers. What the containers run is put back by their monitors.
- */
-void program_take_turns(void);
-
 /** Says why on stderr; returns the exit code that goes with it. */
 int program_fail(const struct err *err);
 

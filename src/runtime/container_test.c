@@ -3,7 +3,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -59,26 +58,6 @@ static void see_environment(struct rig *rig, enum runtime_kind kind)
 TEST(container_environment_folder_and_user)
 {
     rig_each(see_environment);
-}
-
-static void see_policy(struct rig *rig, enum runtime_kind kind)
-{
-    struct attempt a;
-    CLEANUP(freep) char *out = NULL;
-
-    /* As a daemon has it, and its monitors: see program_take_turns. */
-    CHECK_EQ(sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){ 0 }), 0);
-    rig_attempt(rig, &a, kind, COMMAND("sh", "-c", "cut -d' ' -f41 /proc/self/stat"));
-    rig_run(rig, &a);
-    out = rig_output(&a, OUT, NULL);
-    CHECK_TEXT(out, "0\n"); /* SCHED_OTHER */
-    rig_clean(rig, &a);
-    CHECK_EQ(sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){ 0 }), 0);
-}
-
-TEST(container_has_the_usual_policy)
-{
-    rig_each(see_policy);
 }
 
 /* As an agent that leaves does for all nodes of its machine that have none. */
