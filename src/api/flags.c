@@ -78,8 +78,8 @@ void flags_fini(struct flags *flags)
     flags->job = NULL;
 }
 
-/* Takes text: the value stands in words[at], so the place is that word's. */
-/* NOLINTNEXTLINE(readability-non-const-parameter) it is kept, and freed */
+/* Takes the pointer: the value stands in words[at], so the place is that word's. */
+/* NOLINTNEXTLINE(readability-non-const-parameter) */
 static void note_place(struct flags *flags, const struct flag *flag, char *pointer, size_t at)
 {
     *VEC_ADD(&flags->places) =

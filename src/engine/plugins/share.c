@@ -143,9 +143,10 @@ static void set_deserved(struct share_state *state, struct account *up, uint32_t
         struct account *a = &state->at[i];
         if (a->up != up)
             continue;
-        if (!a->stated
-                 [d]) /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero) its own weight is among them */
+        /* NOLINTBEGIN(clang-analyzer-core.DivideZero) its own weight is among them */
+        if (!a->stated[d])
             a->deserved[d] = smaller(larger(rest, 0) * a->weight / weights, a->cap[d]);
+        /* NOLINTEND(clang-analyzer-core.DivideZero) */
         set_deserved(state, a, d);
     }
 }
