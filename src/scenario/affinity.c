@@ -296,51 +296,62 @@ static void take_spread(struct reader *r, const struct json_at *up, struct berth
     out->n_spread_preferred = n_of[1];
 }
 
-bool take_affinity(struct reader *r, const struct json_at *up, const char *key,
-                   const struct berth_affinity **out)
+/* Takes all that the object at `at` says. False: it is none. */
+static bool take_parts(struct reader *r, const struct json_at *at, struct berth_affinity *out)
 {
     static const struct json_key keys[] = { KEY("nodeAffinity"), KEY("podAffinity"),
                                             KEY("podAntiAffinity"), KEY("topologySpread") };
-    struct json_at at = json_at_member(up, key), node = json_at_member(&at, "nodeAffinity"),
-                   pod = json_at_member(&at, "podAffinity"),
-                   anti = json_at_member(&at, "podAntiAffinity");
-    struct berth_affinity *affinity;
+    struct json_at node = json_at_member(at, "nodeAffinity"),
+                   pod = json_at_member(at, "podAffinity"),
+                   anti = json_at_member(at, "podAntiAffinity");
 
-    if (!at.value || !CHECK_KEYS(&at, keys))
+    if (!CHECK_KEYS(at, keys))
         return false;
-    affinity = ARENA_NEW0(r->arena, struct berth_affinity);
     if (node.value && CHECK_KEYS(&node, either_keys))
-        take_node_terms(r, &node, affinity);
+        take_node_terms(r, &node, out);
     if (pod.value && CHECK_KEYS(&pod, either_keys)) {
-        affinity->pod_required = take_required(r, &pod, &affinity->n_pod_required);
-        affinity->pod_preferred = take_preferred(r, &pod, &affinity->n_pod_preferred);
+        out->pod_required = take_required(r, &pod, &out->n_pod_required);
+        out->pod_preferred = take_preferred(r, &pod, &out->n_pod_preferred);
     }
     if (anti.value && CHECK_KEYS(&anti, either_keys)) {
-        affinity->anti_required = take_required(r, &anti, &affinity->n_anti_required);
-        affinity->anti_preferred = take_preferred(r, &anti, &affinity->n_anti_preferred);
+        out->anti_required = take_required(r, &anti, &out->n_anti_required);
+        out->anti_preferred = take_preferred(r, &anti, &out->n_anti_preferred);
     }
-    take_spread(r, &at, affinity);
+    take_spread(r, at, out);
+    return true;
+}
+
+bool take_affinity(struct reader *r, const struct json_at *up, const char *key,
+                   const struct berth_affinity **out)
+{
+    struct json_at at = json_at_member(up, key);
+    struct berth_affinity *affinity;
+
+    if (!at.value)
+        return false;
+    affinity = ARENA_NEW0(r->arena, struct berth_affinity);
+    if (!take_parts(r, &at, affinity))
+        return false;
     if (json_object_size(at.value))
         *out = affinity;
     return true;
 }
 
+/* Of a value without a document around it. It is read only: other threads may hold it, too. */
 static const struct berth_affinity *read_alone(const json_t *value, const char *pointer,
                                                struct reader *r, struct problem *problem)
 {
-    CLEANUP(json_decrefp) json_t *up = json_object();
-    const struct berth_affinity *affinity = NULL;
+    struct berth_affinity *affinity = ARENA_NEW0(r->arena, struct berth_affinity);
     struct problem found = { 0 };
-    struct json_at at;
+    struct json_at at = json_at_top(value, &found);
 
-    json_object_set(up, "affinity", (json_t *)value);
-    at = json_at_top(up, &found);
-    take_affinity(r, &at, "affinity", &affinity);
+    take_parts(r, &at, affinity);
     for (size_t i = 0; i < found.n_fields && i < PROBLEM_FIELDS_MAX; i++) {
-        CLEANUP(freep) char *place = text_format("%s%s", pointer, found.fields[i].pointer);
+        CLEANUP(freep)
+        char *place = text_format("%s/affinity%s", pointer, found.fields[i].pointer);
         problem_add(problem, found.fields[i].code, place, "%s", found.fields[i].text);
     }
-    return found.code == PROBLEM_NONE ? affinity : NULL;
+    return found.code == PROBLEM_NONE && json_object_size(value) ? affinity : NULL;
 }
 
 const struct berth_affinity *scenario_affinity_read(const json_t *value, const char *pointer,
@@ -354,5 +365,6 @@ bool scenario_affinity_check(const json_t *value, const char *pointer, struct pr
     CLEANUP(arena_fini) struct arena arena = { 0 };
     struct reader reader = { .arena = &arena, .is_strict = true };
 
-    return read_alone(value, pointer, &reader, problem) != NULL;
+    read_alone(value, pointer, &reader, problem);
+    return problem->code == PROBLEM_NONE;
 }

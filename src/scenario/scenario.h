@@ -91,7 +91,7 @@ const struct berth_affinity *scenario_affinity_read(const json_t *value, const c
  * Checks one that is new, and refuses beside that what Kubernetes refuses of a pod: documents, and
  * jobs of earlier builds, may have it.
  *
- * Returns  whether it will do
+ * Returns  whether problem has no fault, of this or from before
  */
 bool scenario_affinity_check(const json_t *value, const char *pointer, struct problem *problem);
 
