@@ -21,13 +21,13 @@
 
 #include "base/clock.h"
 #include "base/http_head.h"
+#include "base/http_target.h"
 #include "base/listen.h"
 
 enum {
     LINGER_MS = 2000,    /* how long a refused peer's bytes are drained, so that it can read why */
     AHEAD_BYTES = 65536, /* read ahead of the request at hand at most */
     ACCEPT_AGAIN_MS = 100, /* after running out of descriptors */
-    QUERIES_MAX = 100,
 };
 
 enum phase {
@@ -37,17 +37,11 @@ enum phase {
     LINGERING, /* shut; the peer's rest is thrown away */
 };
 
-struct query {
-    uint32_t name, value; /* offsets into decoded */
-};
-
 struct http_request {
     struct connection *connection; /* NULL once it is closed */
     struct http_head head;
-    struct str body, decoded; /* decoded: parts and queries, each ended by NUL */
-    VEC_OF(uint32_t) parts;
-    VEC_OF(struct query) queries;
-    size_t n_path; /* bytes of the target before '?' */
+    struct http_target target;
+    struct str body;
     char peer[INET6_ADDRSTRLEN];
     struct str headers; /* of the answer */
     int status;
@@ -142,77 +136,15 @@ static void request_free(struct http_request *request)
     if (!request)
         return;
     http_head_fini(&request->head);
+    http_target_fini(&request->target);
     str_fini(&request->body);
-    str_fini(&request->decoded);
     str_fini(&request->headers);
-    VEC_FINI(&request->parts);
-    VEC_FINI(&request->queries);
     free(request);
 }
 
 static const char *target_of(const struct http_request *request)
 {
     return request->head.target ? request->head.text.data + request->head.target : "";
-}
-
-/* Decodes n bytes into a text of its own, and gives its offset. */
-static int decode_text(struct http_request *request, const char *text, size_t n, bool plus,
-                       uint32_t *out)
-{
-    *out = (uint32_t)request->decoded.len;
-    if (http_decode(text, n, plus, &request->decoded) < 0)
-        return -EINVAL;
-    str_add_char(&request->decoded, '\0');
-    return 0;
-}
-
-static int split_path(struct http_request *request, const char *path)
-{
-    const char *end = path + request->n_path;
-
-    for (const char *part = path + 1, *slash; part < end; part = slash + 1) {
-        uint32_t at;
-
-        slash = memchr(part, '/', (size_t)(end - part));
-        if (decode_text(request, part, (size_t)((slash ? slash : end) - part), false, &at) < 0)
-            return -EINVAL;
-        VEC_PUSH(&request->parts, at);
-        if (!slash)
-            return 0;
-        if (slash + 1 == end) /* an empty last part: no path of ours ends in a slash */
-            VEC_PUSH(&request->parts, at + (uint32_t)strlen(request->decoded.data + at));
-    }
-    return 0;
-}
-
-static int split_query(struct http_request *request, const char *query)
-{
-    while (*query) {
-        size_t n = strcspn(query, "&"), n_name = strcspn(query, "=&");
-        const char *value = query + n_name + (query[n_name] == '=');
-        struct query found;
-
-        if (n > 0 &&
-            (request->queries.n == QUERIES_MAX ||
-             decode_text(request, query, n_name, true, &found.name) < 0 ||
-             decode_text(request, value, (size_t)(query + n - value), true, &found.value) < 0))
-            return -EINVAL;
-        if (n > 0)
-            VEC_PUSH(&request->queries, found);
-        query += n + (query[n] == '&');
-    }
-    return 0;
-}
-
-static int split_target(struct http_request *request)
-{
-    const char *target = target_of(request);
-
-    request->n_path = strcspn(target, "?");
-    return split_path(request, target) < 0 ||
-                   (target[request->n_path] && split_query(request, target + request->n_path + 1))
-               ? -EINVAL
-               : 0;
 }
 
 enum http_method http_method(const struct http_request *request)
@@ -235,42 +167,37 @@ const char *http_path(const struct http_request *request)
 
 size_t http_n_parts(const struct http_request *request)
 {
-    return request->parts.n;
+    return request->target.parts.n;
 }
 
 const char *http_part(const struct http_request *request, size_t i)
 {
-    return i < request->parts.n ? request->decoded.data + request->parts.at[i] : NULL;
+    return http_target_part(&request->target, i);
 }
 
 size_t http_n_queries(const struct http_request *request)
 {
-    return request->queries.n;
+    return request->target.queries.n;
 }
 
 void http_query_at(const struct http_request *request, size_t i, const char **name,
                    const char **value)
 {
-    assert(i < request->queries.n);
-    *name = request->decoded.data + request->queries.at[i].name;
-    *value = request->decoded.data + request->queries.at[i].value;
+    const struct http_target *target = &request->target;
+
+    assert(i < target->queries.n);
+    *name = target->texts.data + target->queries.at[i].name;
+    *value = target->texts.data + target->queries.at[i].value;
 }
 
 const char *http_query(const struct http_request *request, const char *name)
 {
-    for (size_t i = 0; i < request->queries.n; i++) {
-        const char *is, *value;
-
-        http_query_at(request, i, &is, &value);
-        if (text_eq(is, name))
-            return value;
-    }
-    return NULL;
+    return http_target_query(&request->target, name);
 }
 
 const char *http_query_text(const struct http_request *request)
 {
-    const char *query = strchr(target_of(request) + request->n_path, '?');
+    const char *query = strchr(target_of(request) + request->target.n_path, '?');
 
     return query ? query + 1 : "";
 }
@@ -395,7 +322,7 @@ static void handle_request(struct connection *connection)
     struct http_server *server = connection->server;
 
     timer_unset(connection->timer);
-    if (split_target(request) < 0) {
+    if (http_target_split(target_of(request), &request->target) < 0) {
         refuse_request(connection, 400, "the path or query has a bad escape or too many parts");
         return;
     }

@@ -3,7 +3,6 @@
 #include "base/http_head.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <string.h>
 #include <strings.h>
 
@@ -382,46 +381,4 @@ enum http_step http_head_read(struct http_head *head, const char *bytes, size_t 
     if (step == HTTP_STEP_MORE && head->state == AT_END)
         return HTTP_STEP_DONE;
     return step;
-}
-
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-int http_decode(const char *text, size_t n, bool plus, struct str *out)
-{
-    for (size_t i = 0; i < n; i++) {
-        int high, low;
-
-        if (text[i] != '%') {
-            str_add_char(out, plus && text[i] == '+' ? ' ' : text[i]);
-            continue;
-        }
-        if (n - i < 3)
-            return -EINVAL;
-        high = hex_digit(text[i + 1]);
-        low = hex_digit(text[i + 2]);
-        if (high < 0 || low < 0 || high + low == 0)
-            return -EINVAL;
-        str_add_char(out, (char)(high * 16 + low));
-        i += 2;
-    }
-    return 0;
-}
-
-void http_encode(const char *text, struct str *out)
-{
-    for (; *text; text++) {
-        char c = *text;
-
-        if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-            strchr("-._~", c))
-            str_add_char(out, c);
-        else
-            str_addf(out, "%%%02X", (unsigned char)c);
-    }
 }

@@ -78,14 +78,4 @@ bool http_head_is_begun(const struct http_head *head);
 /** The first field of that name (any case) at or after *at, which moves on; NULL if none. */
 const char *http_head_field(const struct http_head *head, const char *name, size_t *at);
 
-/**
- * Percent-decodes n bytes behind what out holds.
- *
- * @plus    '+' is a blank (in queries)
- * Returns  0; -EINVAL a bad escape or a NUL
- */
-MUST_CHECK int http_decode(const char *text, size_t n, bool plus, struct str *out);
-/** Percent-encodes all but letters, digits and -._~ behind what out holds. */
-void http_encode(const char *text, struct str *out);
-
 #endif

@@ -4,8 +4,23 @@
 #include <string.h>
 
 #include "base/http_head.h"
+#include "base/http_target.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+static void trace_head(const struct http_head *head, struct str *out)
+{
+    struct http_target target = { 0 };
+    const char *text = head->text.data + head->target;
+    int r = http_target_split(text, &target);
+
+    str_addf(out, "[%s %s %zu %d]", head->text.data + head->method, text, head->fields.n, r);
+    for (size_t i = 0; http_target_part(&target, i); i++)
+        str_addf(out, "/%s", http_target_part(&target, i));
+    VEC_EACH (query, &target.queries)
+        str_addf(out, "&%s", http_target_query(&target, target.texts.data + query->name));
+    http_target_fini(&target);
+}
 
 /* The steps as a text: pieces of data are joined, so that cuts do not show. */
 static void trace(const char *bytes, size_t n, size_t piece, struct str *out)
@@ -24,8 +39,7 @@ static void trace(const char *bytes, size_t n, size_t piece, struct str *out)
             at += used;
             str_add_bytes(out, data, n_data);
             if (step == HTTP_STEP_HEAD)
-                str_addf(out, "[%s %s %zu]", head.text.data + head.method,
-                         head.text.data + head.target, head.fields.n);
+                trace_head(&head, out);
             if (step == HTTP_STEP_DONE) {
                 str_add(out, "[done]");
                 http_head_again(&head);
