@@ -809,6 +809,8 @@ bool berth_engine_starts_parts(const struct berth_engine *engine);
 
 /** Whether what is configured now heeds the quotas of namespaces at all. */
 bool berth_engine_holds_quotas(const struct berth_engine *engine);
+/** What a task holds of memory, in thousandths of what it asks, as it is configured now: 1000 or more. */
+int64_t berth_engine_memory_headroom(const struct berth_engine *engine);
 
 /** Is given the deltas that build the engine anew; below 0 ends the export with it. */
 typedef int berth_sink_fn(const struct berth_delta *delta, void *arg);

@@ -9,6 +9,7 @@
 #include "api/script.h"
 #include "api/yaml.h"
 #include "base/name.h"
+#include "base/quantity.h"
 #include "base/str.h"
 
 static void labels_fini(struct labels *labels)
@@ -45,6 +46,7 @@ static void group_fini(struct job_group *group)
     mem_free(group->user);
     mem_free(group->runtime);
     amounts_fini(&group->resources);
+    amounts_fini(&group->holds);
     amounts_fini(&group->requires_);
     mem_free(group->capability);
     mem_free(group->node);
@@ -88,12 +90,28 @@ void job_spec_freep(struct job_spec **spec)
     *spec = NULL;
 }
 
-int64_t job_group_amount(const struct job_group *group, const char *resource)
+static void set_holds(struct job_group *group, int64_t memory_milli)
 {
-    for (size_t i = 0; i < group->resources.n; i++)
-        if (strcmp(group->resources.at[i].resource, resource) == 0)
-            return group->resources.at[i].value;
-    return 0;
+    const struct amounts *asks = &group->resources;
+    struct amounts *holds = &group->holds;
+
+    amounts_fini(holds);
+    *holds = (struct amounts){ NEW0_N(struct amount, asks->n + 1), asks->n };
+    for (size_t i = 0; i < asks->n; i++) {
+        const struct amount *ask = &asks->at[i];
+        bool is_memory = strcmp(ask->resource, "memory") == 0;
+
+        holds->at[i].resource = text_copy(ask->resource);
+        holds->at[i].value =
+            is_memory ? quantity_with_headroom(ask->value, memory_milli) : ask->value;
+    }
+}
+
+void job_spec_set_headroom(struct job_spec *spec, int64_t memory_milli)
+{
+    spec->memory_milli = memory_milli;
+    for (size_t i = 0; i < spec->n_groups; i++)
+        set_holds(&spec->groups[i], memory_milli);
 }
 
 void job_name_of_path(const char *path, char out[64])

@@ -32,6 +32,7 @@ enum {
     JOB_PRIORITY_MAX = 100000,
     JOB_GRACE_MAX_MS = 600000,
     JOB_RETRIES_MAX = 1000,
+    JOB_HEADROOM_MAX_MILLI = 100000,
     JOB_TOLERATIONS_MAX = 50,
     JOB_RESOURCES_MAX = 64,
 };
@@ -82,11 +83,12 @@ struct job_group {
     char *image;            /* "oci:PATH", "dir:PATH", or "" (runtime process only) */
     struct texts command;   /* instead of the image's entry point; may be empty */
     struct texts args;
-    struct labels env; /* as key and value */
-    char *work_dir;    /* "" the image's */
-    char *user;        /* "" the image's */
-    char *runtime;     /* "" the node's default; crun, runc, process */
-    struct amounts resources;
+    struct labels env;        /* as key and value */
+    char *work_dir;           /* "" the image's */
+    char *user;               /* "" the image's */
+    char *runtime;            /* "" the node's default; crun, runc, process */
+    struct amounts resources; /* what each task asks */
+    struct amounts holds;     /* and holds: the same, but for the job's headroom of memory */
     struct amounts requires_; /* that the node must have, used or not */
     char *capability;         /* "" any; that the node must have to the letter: image@2.1 */
     char *node;               /* "" any; the one it may run on */
@@ -122,7 +124,9 @@ struct job_spec {
     uint32_t budget_value;
     struct job_group *groups;
     size_t n_groups;
-    uint32_t n_tasks;   /* over all groups */
+    uint32_t n_tasks; /* over all groups */
+    int64_t
+        memory_milli; /* what a task holds of memory, in thousandths of what it asks; 1000 as asked */
     _Atomic int n_more; /* that have it, beside the first */
 };
 
@@ -132,6 +136,14 @@ struct job_spec *job_spec_ref(const struct job_spec *spec);
 /** The last one that has it ends it. NULL is fine. */
 void job_spec_free(struct job_spec *spec);
 void job_spec_freep(struct job_spec **spec);
+
+/**
+ * Gives its tasks headroom of memory, before anybody else has it: whoever accepts a job fixes it, and no user's
+ * file says it.
+ *
+ * @memory_milli  1000 to 100,000, in thousandths of what is asked (quantity_with_headroom)
+ */
+void job_spec_set_headroom(struct job_spec *spec, int64_t memory_milli);
 
 /**
  * Reads a job from its object, checks every field and fills in the defaults.
@@ -172,12 +184,10 @@ void job_name_of_path(const char *path, char out[64]);
 
 /** The canonical object; yours to json_decref. */
 json_t *job_spec_to_json(const struct job_spec *spec);
-/** The canonical text, and its SHA-256 in hex if digest (DIGEST_HEX_SIZE bytes) is not NULL. */
+/** The canonical text; and the SHA-256 in hex, if digest (DIGEST_HEX_SIZE bytes) is not NULL, of what the user said
+ * of it: all but the headroom. */
 char *job_spec_to_text(const struct job_spec *spec, char *digest);
 /** Reads what job_spec_to_text wrote: a row of the ledger. */
 MUST_CHECK int job_spec_from_canonical(const char *text, struct job_spec **out, struct err *err);
-
-/** The amount of a resource that one task of the group asks for; 0 if none. */
-int64_t job_group_amount(const struct job_group *group, const char *resource);
 
 #endif

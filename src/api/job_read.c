@@ -710,12 +710,14 @@ static void read_job(const struct json_at *top, struct job_spec *spec)
 }
 
 /* The keys of a job, and of its one group where it has no list of groups. */
-static bool check_keys(const struct json_at *top)
+static bool check_keys(const struct json_at *top, bool is_new)
 {
-    struct json_key keys[COUNT_OF(job_keys) + COUNT_OF(group_keys)];
+    struct json_key keys[COUNT_OF(job_keys) + COUNT_OF(group_keys) + 1];
     size_t n = COUNT_OF(job_keys);
 
     memcpy(keys, job_keys, sizeof(job_keys));
+    if (!is_new)
+        keys[n++] = (struct json_key){ .name = "memoryMilli" };
     for (size_t i = 0; i < COUNT_OF(group_keys); i++)
         if (!is_shared_key(group_keys[i].name))
             keys[n++] = group_keys[i];
@@ -738,13 +740,22 @@ static void check_new(const struct json_at *top)
     }
 }
 
+/* Of a job that was accepted: what a task holds beyond what it asks. */
+static int64_t read_headroom(const struct json_at *top)
+{
+    int64_t milli = 1000;
+
+    json_get_int(top, "memoryMilli", 1000, JOB_HEADROOM_MAX_MILLI, &milli);
+    return milli;
+}
+
 static int read_spec(const json_t *object, const char *fallback, bool is_new, struct job_spec **out,
                      struct problem *problem)
 {
     CLEANUP(job_spec_freep) struct job_spec *spec = NEW0(struct job_spec);
     struct json_at top = json_at_top(object, problem);
 
-    if (!check_keys(&top))
+    if (!check_keys(&top, is_new))
         return -EINVAL;
     spec->name = text_copy(fallback ? fallback : "job");
     spec->ns = text_copy("default");
@@ -752,6 +763,7 @@ static int read_spec(const json_t *object, const char *fallback, bool is_new, st
     read_job(&top, spec);
     if (is_new)
         check_new(&top);
+    job_spec_set_headroom(spec, is_new ? 1000 : read_headroom(&top));
     if (problem->code)
         return -EINVAL;
     *out = TAKE(spec);

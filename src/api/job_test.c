@@ -365,17 +365,54 @@ TEST(job_digest_is_of_the_canonical_text)
     CHECK_TEXT(digest, expected);
 }
 
+static int64_t amount_in(const struct amounts *amounts, const char *resource)
+{
+    for (size_t i = 0; i < amounts->n; i++)
+        if (strcmp(amounts->at[i].resource, resource) == 0)
+            return amounts->at[i].value;
+    return 0;
+}
+
 TEST(job_amounts_are_found_by_name)
 {
     CLEANUP(job_spec_freep) struct job_spec *spec = NULL;
     struct problem problem = { 0 };
 
     CHECK_EQ(job_spec_from_text("x", whole, strlen(whole), &spec, &problem), 0);
-    CHECK_EQ(job_group_amount(&spec->groups[0], "cpu"), 32000);
-    CHECK_EQ(job_group_amount(&spec->groups[0], "memory"), INT64_C(256) << 30);
-    CHECK_EQ(job_group_amount(&spec->groups[0], "none"), 0);
-    CHECK_EQ(job_group_amount(&spec->groups[0], "gpu"), 0);
+    CHECK_EQ(amount_in(&spec->groups[0].resources, "cpu"), 32000);
+    CHECK_EQ(amount_in(&spec->groups[0].resources, "memory"), INT64_C(256) << 30);
+    CHECK_EQ(amount_in(&spec->groups[0].resources, "none"), 0);
+    CHECK_EQ(amount_in(&spec->groups[0].resources, "gpu"), 0);
+    CHECK_EQ(amount_in(&spec->groups[0].holds, "memory"), INT64_C(256) << 30);
     CHECK_EQ(spec->n_tasks, 2);
+}
+
+TEST(headroom_is_fixed_with_the_job_and_is_no_part_of_what_its_user_said)
+{
+    static const char text[] = "{\"name\":\"a\",\"image\":\"dir:/i\","
+                               "\"resources\":{\"cpu\":\"500m\",\"memory\":\"50Mi\"}}";
+    CLEANUP(job_spec_freep) struct job_spec *spec = NULL, *back = NULL;
+    CLEANUP(freep) char *plain = NULL, *canonical = NULL;
+    char digest[DIGEST_HEX_SIZE], same[DIGEST_HEX_SIZE];
+    struct problem problem = { 0 };
+    struct err err = { 0 };
+
+    CHECK_EQ(job_spec_from_text("x", text, strlen(text), &spec, &problem), 0);
+    plain = job_spec_to_text(spec, digest);
+    CHECK(!strstr(plain, "memoryMilli"));
+    job_spec_set_headroom(spec, 1250);
+    CHECK_EQ(amount_in(&spec->groups[0].resources, "memory"), INT64_C(50) << 20);
+    CHECK_EQ(amount_in(&spec->groups[0].holds, "memory"), INT64_C(63) << 20); /* 62.5 */
+    CHECK_EQ(amount_in(&spec->groups[0].holds, "cpu"), 500);
+    canonical = job_spec_to_text(spec, same);
+    CHECK_TEXT(same, digest);
+    CHECK_OK(job_spec_from_canonical(canonical, &back, &err), &err);
+    CHECK_EQ(back->memory_milli, 1250);
+    CHECK_EQ(amount_in(&back->groups[0].resources, "memory"), INT64_C(50) << 20);
+    CHECK_EQ(amount_in(&back->groups[0].holds, "memory"), INT64_C(63) << 20);
+    job_spec_freep(&back);
+    CHECK_EQ(job_spec_from_text("x", canonical, strlen(canonical), &back, &problem), -EINVAL);
+    CHECK_TEXT(problem.fields[0].pointer, "/memoryMilli");
 }
 
 /* One job, said in each of the four ways. */

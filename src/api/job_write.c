@@ -186,15 +186,27 @@ json_t *job_spec_to_json(const struct job_spec *spec)
     return object;
 }
 
+static char *to_text(const json_t *object)
+{
+    char *text = json_dumps(object, JSON_COMPACT);
+
+    if (!text)
+        abort();
+    return text;
+}
+
 char *job_spec_to_text(const struct job_spec *spec, char *digest)
 {
     json_t *object = job_spec_to_json(spec);
-    char *text = json_dumps(object, JSON_COMPACT);
+    char *text = to_text(object);
 
-    json_decref(object);
-    if (!text)
-        abort();
     if (digest)
         digest_hex(text, strlen(text), digest);
+    if (spec->memory_milli > 1000) {
+        set_new(object, "memoryMilli", json_integer(spec->memory_milli));
+        mem_free(text);
+        text = to_text(object);
+    }
+    json_decref(object);
     return text;
 }

@@ -232,6 +232,18 @@ int duration_parse(const char *text, int64_t *out_ms, struct err *err)
     return 0;
 }
 
+int64_t quantity_with_headroom(int64_t bytes, int64_t milli)
+{
+    const int64_t mi = 1 << 20;
+    __int128 held;
+
+    if (milli <= 1000)
+        return bytes;
+    held = ((__int128)bytes * milli + 999) / 1000;
+    held = (held + mi - 1) / mi * mi;
+    return held > INT64_MAX ? INT64_MAX : (int64_t)held;
+}
+
 void duration_format(int64_t ms, struct str *out)
 {
     if (ms == 0) {

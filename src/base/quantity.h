@@ -36,6 +36,14 @@ MUST_CHECK int quantity_parse(const char *text, enum quantity_unit unit, int64_t
 void quantity_format(int64_t value, enum quantity_unit unit, struct str *out);
 
 /**
+ * What is held for so many bytes of memory, with headroom.
+ *
+ * @milli   thousandths of bytes, at least 1000, which is no headroom: to the byte
+ * Returns  with headroom in whole Mi, upwards; at most INT64_MAX
+ */
+int64_t quantity_with_headroom(int64_t bytes, int64_t milli);
+
+/**
  * Reads a duration: "30s", "1h30m", "1.5h", "250ms", "2d"; units ms s m h d, largest first.
  *
  * @out_ms  0..10 years, in milliseconds

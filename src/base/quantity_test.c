@@ -104,3 +104,21 @@ TEST(duration_parse_reads_or_refuses)
         CHECK_TEXT(str_text(&out), c->shown);
     }
 }
+
+static const struct {
+    const char *name;
+    int64_t bytes, milli, held;
+} headrooms[] = {
+    { "none: to the byte", 1, 1000, 1 },
+    { "in whole Mi, upwards", 1, 1250, 1 << 20 },
+    { "exact", INT64_C(1000) << 20, 1250, INT64_C(1250) << 20 },
+    { "a half is one", INT64_C(50) << 20, 1250, INT64_C(63) << 20 },
+    { "nothing", 0, 1250, 0 },
+    { "no more than there can be", INT64_MAX / 2, 100000, INT64_MAX },
+};
+
+TEST(memory_is_held_with_headroom)
+{
+    ROW_EACH (c, headrooms)
+        CHECK_EQ(quantity_with_headroom(c->bytes, c->milli), c->held);
+}

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "base/quantity.h"
 #include "base/str.h"
 #include "engine/kept.h"
 #include "engine/model.h"
@@ -19,16 +20,10 @@ static void kind_key(const struct berth_job *job, const struct berth_task_group 
     shape_write(&shape_task_group, spec, USE_CLASS, key);
 }
 
-/* What the profile makes of an amount: headroom for memory, in whole Mi. */
+/* What the profile makes of an amount: headroom for memory. */
 static int64_t with_headroom(const struct model *model, const char *name, int64_t value)
 {
-    const int64_t mi = 1 << 20;
-    wide scaled;
-
-    if (model->memory_milli == 1000 || !text_eq(name, "memory"))
-        return value;
-    scaled = ((wide)value * model->memory_milli + 999) / 1000;
-    return wide_clamp((scaled + mi - 1) / mi * mi);
+    return text_eq(name, "memory") ? quantity_with_headroom(value, model->memory_milli) : value;
 }
 
 static void kind_asks(struct model *model, struct kind *kind)

@@ -354,6 +354,11 @@ bool berth_engine_holds_quotas(const struct berth_engine *engine)
             is_hooked(setup, HOOKED_JOB_ENQUEUEABLE, "resourcequota"));
 }
 
+int64_t berth_engine_memory_headroom(const struct berth_engine *engine)
+{
+    return engine->model.memory_milli;
+}
+
 bool berth_engine_starts_parts(const struct berth_engine *engine)
 {
     return engine->setup->is_reference && engine->setup->hooked[HOOKED_JOB_READY].n == 0;

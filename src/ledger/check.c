@@ -93,10 +93,9 @@ static void move_use(struct check *c, const struct row_attempt *row, const struc
         check_find(c, "is on a node %s that never registered", row->node);
         return;
     }
-    for (size_t i = 0; i < group->resources.n; i++)
-        if (strcmp(group->resources.at[i].resource, "pods") != 0 && group->resources.at[i].value)
-            use_of(node, group->resources.at[i].resource)->used +=
-                sign * group->resources.at[i].value;
+    for (size_t i = 0; i < group->holds.n; i++)
+        if (strcmp(group->holds.at[i].resource, "pods") != 0 && group->holds.at[i].value)
+            use_of(node, group->holds.at[i].resource)->used += sign * group->holds.at[i].value;
     use_of(node, "pods")->used += sign * 1000;
     if (sign < 0)
         return;

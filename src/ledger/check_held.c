@@ -102,7 +102,7 @@ static bool waits(const struct check *c, const struct seen_part *part)
 static int64_t asks(const struct check *c, uint64_t id, int64_t grp, const char *resource)
 {
     const struct seen_job *job = map_get_int(&c->jobs, id);
-    const struct amounts *amounts = &job->spec->groups[grp].resources;
+    const struct amounts *amounts = &job->spec->groups[grp].holds;
 
     if (strcmp(resource, "pods") == 0)
         return 1000;

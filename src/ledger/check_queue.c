@@ -94,7 +94,7 @@ static void use(struct check *c, const char *queue, const char *resource, int64_
 
 void check_queue_use(struct check *c, const struct seen_job *job, int64_t grp, int sign)
 {
-    const struct amounts *asks = &job->spec->groups[grp].resources;
+    const struct amounts *asks = &job->spec->groups[grp].holds;
 
     queue_of(c, job->queue);
     for (size_t i = 0; i < asks->n; i++)

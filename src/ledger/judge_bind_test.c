@@ -422,3 +422,41 @@ TEST(a_node_that_offers_no_pods_takes_any_number_that_fits)
     CHECK_OK(ledger_check_open(w.ledger, &err), &err);
     world_close(&w);
 }
+
+static void check_no_room(struct world *w, uint64_t job)
+{
+    struct op *op = world_bind_op(w, job, 0, 1, "n1");
+    struct err err = { 0 };
+
+    CHECK_EQ(world_do(w, op), PROBLEM_CHANGED_SINCE);
+    CHECK_EQ(op->bind.parts[0].refused, WAIT_INSUFFICIENT_MEMORY);
+    op_free(op);
+    CHECK_OK(ledger_check_open(w->ledger, &err), &err);
+}
+
+/* By what was asked both would fit, 100 of 120 Mi. */
+TEST(headroom_of_memory_is_held_and_proved)
+{
+    CLEANUP(freep) char *address = text_copy(world_fresh("sqlite"));
+    struct world w = { 0 };
+    uint64_t jobs[2];
+
+    world_open(&w, address);
+    world_lead(&w);
+    CHECK_EQ(world_register(&w, "n1", "{\"memory\":125829120}"), PROBLEM_NONE);
+    for (size_t i = 0; i < COUNT_OF(jobs); i++) {
+        struct op *op = world_submit_op("{\"resources\":{\"memory\":\"50Mi\"}}");
+        job_spec_set_headroom(op->submit.spec, 1250);
+        CHECK_EQ(world_do(&w, op), PROBLEM_NONE);
+        jobs[i] = op->submit.job;
+        op_free(op);
+    }
+    CHECK_EQ(world_bind(&w, jobs[0], 0, "n1"), PROBLEM_NONE);
+    check_no_room(&w, jobs[1]);
+    world_close(&w);
+    world_open(&w, address); /* what is read from the file holds as much */
+    world_lead(&w);
+    check_no_room(&w, jobs[1]);
+    world_close(&w);
+    world_drop();
+}

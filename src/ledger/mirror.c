@@ -278,12 +278,12 @@ static void read_group(struct mirror_group *to, const struct job_group *from, ui
     to->replicas = from->replicas;
     to->min_available = from->min_available;
     to->counts[TASK_PENDING] = from->replicas;
-    to->asks = NEW0_N(struct mirror_amount, from->resources.n + 1);
-    for (size_t i = 0; i < from->resources.n; i++) {
-        if (strcmp(from->resources.at[i].resource, "pods") == 0)
+    to->asks = NEW0_N(struct mirror_amount, from->holds.n + 1);
+    for (size_t i = 0; i < from->holds.n; i++) {
+        if (strcmp(from->holds.at[i].resource, "pods") == 0)
             continue; /* each task is one, whatever it says */
-        to->asks[to->n_asks].resource = text_copy(from->resources.at[i].resource);
-        to->asks[to->n_asks++].value = from->resources.at[i].value;
+        to->asks[to->n_asks].resource = text_copy(from->holds.at[i].resource);
+        to->asks[to->n_asks++].value = from->holds.at[i].value;
     }
 }
 

@@ -1,14 +1,23 @@
 /* Feed, the engine's side: see feed_engine.h. */
 #include "server/feed_engine.h"
 
+#include <string.h>
+
 #include "base/log.h"
 
-int feed_engine_make(const struct feed_engine_from *from, struct berth_engine **engine,
+static int configure(struct berth_engine *engine, const struct berth_config *config,
                      struct err *err)
 {
-    struct berth_delta delta = { .kind = BERTH_CONFIG, .config = from->config };
-    int r;
+    struct berth_delta delta = { .kind = BERTH_CONFIG, .config = config };
+    int r = config ? berth_engine_apply(engine, &delta, 1, err) : 0;
 
+    return r < 0 ? err_wrap(err, "configure the engine") : 0;
+}
+
+/* As it is configured. */
+static int make_plain(const struct feed_engine_from *from, struct berth_engine **engine,
+                      struct err *err)
+{
     berth_engine_free(*engine);
     *engine = berth_engine_new(err);
     if (!*engine)
@@ -16,9 +25,50 @@ int feed_engine_make(const struct feed_engine_from *from, struct berth_engine **
     for (size_t i = 0; i < from->n_plugins; i++)
         if (berth_engine_add_plugin(*engine, &from->plugins[i], err) < 0)
             return err->code;
-    r = from->config ? berth_engine_apply(*engine, &delta, 1, err) : 0;
+    return configure(*engine, from->config, err);
+}
+
+/* Jobs come with what they hold, headroom and all, as it was fixed when they were accepted. */
+static int drop_headroom(const struct feed_engine_from *from, struct berth_engine *engine,
+                         struct err *err)
+{
+    const struct berth_value *said = from->config->policy;
+    size_t n = said ? said->n_members : 0, n_kept = 0;
+    CLEANUP(freep) struct berth_value *members = NEW0_N(struct berth_value, n + 1);
+    struct berth_value policy = { .kind = BERTH_VALUE_OBJECT, .members = members };
+    struct berth_config config = *from->config;
+
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(said->members[i].key, "memoryHeadroom") != 0)
+            members[n_kept++] = said->members[i];
+    members[n_kept++] =
+        (struct berth_value){ .key = "memoryHeadroom", .kind = BERTH_VALUE_INT, .number = 1 };
+    policy.n_members = n_kept;
+    config.policy = &policy;
+    return configure(engine, &config, err);
+}
+
+int feed_engine_headroom(const struct feed_engine_from *from, int64_t *memory_milli,
+                         struct err *err)
+{
+    struct berth_engine *engine = NULL;
+    int r = make_plain(from, &engine, err);
+
+    if (r == 0)
+        *memory_milli = berth_engine_memory_headroom(engine);
+    berth_engine_free(engine);
+    return r;
+}
+
+int feed_engine_make(const struct feed_engine_from *from, struct berth_engine **engine,
+                     struct err *err)
+{
+    int r = make_plain(from, engine, err);
+
+    if (r == 0 && from->config && berth_engine_memory_headroom(*engine) > 1000)
+        r = drop_headroom(from, *engine, err);
     if (r < 0)
-        return err_wrap(err, "configure the engine");
+        return r;
     /* Whether jobs must be let in goes by quotas too, and is asked before it hears of anything. */
     for (size_t i = 0; i < from->n_objects && r == 0; i++)
         if (from->objects[i].kind == BERTH_QUOTA)

@@ -126,7 +126,7 @@ void feed_job_from_spec(const struct feed *feed, const struct job_spec *spec, co
         groups[i].role = from->name;
         groups[i].replicas = from->replicas;
         groups[i].image = feed_image_folder(feed, from->image);
-        groups[i].asks = to_amounts(&from->resources, arena);
+        groups[i].asks = to_amounts(&from->holds, arena);
         groups[i].labels = to_labels(&spec->labels, arena);
         groups[i].node_selector = to_labels(&from->node_selector, arena);
         groups[i].preferred_labels = to_labels(&from->preferred_labels, arena);

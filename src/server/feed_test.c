@@ -556,3 +556,32 @@ TEST(feed_tells_what_a_group_wants_of_its_node)
     CHECK_TEXT(group->affinity->anti_required[0].topology_key, "zone");
     fixture_fini(&f);
 }
+
+TEST(headroom_comes_with_the_job_and_the_engine_adds_none)
+{
+    static const struct berth_value said[] = {
+        { .key = "memoryHeadroom", .kind = BERTH_VALUE_DOUBLE, .real = 1.5 },
+        { .key = "tie", .kind = BERTH_VALUE_TEXT, .text = "spread" }
+    };
+    static const struct berth_value policy = { .kind = BERTH_VALUE_OBJECT,
+                                               .members = said,
+                                               .n_members = 2 };
+    static const struct berth_config own = { .profile = "beam", .policy = &policy };
+    const struct {
+        const struct berth_config *config;
+        int64_t milli;
+    } rows[] = { { NULL, 1000 }, { berth_profile_find("beam"), 1250 }, { &own, 1500 } };
+
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct feed_engine_from from = { .config = rows[i].config };
+        struct berth_engine *engine = NULL;
+        struct err err = { 0 };
+        int64_t milli = 0;
+
+        CHECK_OK(feed_engine_headroom(&from, &milli, &err), &err);
+        CHECK_EQ(milli, rows[i].milli);
+        CHECK_OK(feed_engine_make(&from, &engine, &err), &err);
+        CHECK_EQ(berth_engine_memory_headroom(engine), 1000);
+        berth_engine_free(engine);
+    }
+}

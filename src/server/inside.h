@@ -59,6 +59,8 @@ struct server {
     bool is_closing;     /* the API loop's: nothing new is begun */
     char waits_for[240]; /* before there are threads: why the ledger is not open yet; "" it is */
     int64_t begun_at;    /* wall ms */
+    int64_t
+        memory_milli; /* what jobs hold of memory that are accepted, in thousandths of what they ask */
     struct server_counts counts;
 };
 

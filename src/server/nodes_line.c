@@ -69,7 +69,7 @@ static json_t *spec_of(const struct fleet_attempt *attempt, const struct job_spe
         texts_of(&group->command), "args", texts_of(&group->args), "env", env_of(attempt, group),
         "workDir", group->work_dir, "user", group->user, "runtime", group->runtime, "network",
         group->network == JOB_NETWORK_NONE ? "none" : "host", "resources",
-        amounts_of(&group->resources), "limitMs", (json_int_t)spec->limit_ms, "graceMs",
+        amounts_of(&group->holds), "limitMs", (json_int_t)spec->limit_ms, "graceMs",
         (json_int_t)spec->grace_ms, "onDisconnect",
         spec->on_disconnect == ON_DISCONNECT_KEEP ? "keep" : "stop");
 }

@@ -298,6 +298,7 @@ struct job_spec *submit_read_spec(const struct call *call, json_t *object, struc
         show_text(object, "namespace", call->who.ns);
     if (job_spec_from_json(object, NULL, &spec, problem) < 0)
         return NULL;
+    job_spec_set_headroom(spec, call->server->memory_milli);
     if (!are_affinities_good(object, spec, problem) ||
         !is_topology_good(call, object, spec, problem)) {
         job_spec_freep(&spec);

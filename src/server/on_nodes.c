@@ -60,8 +60,8 @@ static int add_attempt(const void *row, void *arg)
         return sums->failed < 0;
     sums->n_attempts++;
     show_add_amount(sums->used, "pods", PODS);
-    for (size_t i = 0; i < spec->groups[attempt->grp].resources.n; i++) {
-        const struct amount *amount = &spec->groups[attempt->grp].resources.at[i];
+    for (size_t i = 0; i < spec->groups[attempt->grp].holds.n; i++) {
+        const struct amount *amount = &spec->groups[attempt->grp].holds.at[i];
         show_add_amount(sums->used, amount->resource, amount->value);
     }
     return 0;

@@ -79,7 +79,7 @@ static void show_why(struct call *call, const struct view_answer *answer)
     show_text(object, "state", job_state_words[JOB_PENDING]);
     show_text(queue, "name", answer->queue_name);
     show_set(object, "queue", queue);
-    show_explanation(object, call, answer, NULL);
+    show_explanation(object, call, answer, call->server->memory_milli, NULL);
     show_set(call->answer, "explain", object);
 }
 

@@ -14,6 +14,7 @@
 #include "base/states.h"
 #include "berth/engine.h"
 #include "server/call.h"
+#include "server/feed_engine.h"
 #include "server/first_tokens.h"
 #include "server/inside.h"
 #include "server/routes.h"
@@ -192,7 +193,9 @@ static int open_parts(struct server *server, struct err *err)
     struct steward_options steward = { .clock = server->clock, .retain_ms = options->retain_ms };
     int r;
 
-    r = open_ledger(server, &ledger, err);
+    r = feed_engine_headroom(&from, &server->memory_milli, err);
+    if (r == 0)
+        r = open_ledger(server, &ledger, err);
     if (r < 0)
         return r;
     ledger_listen(server->ledger, follow_batch, server);

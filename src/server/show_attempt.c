@@ -113,8 +113,8 @@ static void show_peaks(json_t *object, const struct show_task *task)
     if (last->cause != CAUSE_OUT_OF_MEMORY)
         return;
     limits = json_object();
-    for (size_t i = 0; i < task->spec->groups[task->group].resources.n; i++) {
-        const struct amount *amount = &task->spec->groups[task->group].resources.at[i];
+    for (size_t i = 0; i < task->spec->groups[task->group].holds.n; i++) {
+        const struct amount *amount = &task->spec->groups[task->group].holds.at[i];
 
         if (text_eq(amount->resource, "memory"))
             show_amount(limits, "memory", "memory", amount->value);

@@ -167,6 +167,13 @@ static void show_gang(json_t *object, const struct berth_reason *reason)
 
 /* ---- changes ---- */
 
+/* What explains one job. */
+struct shown {
+    const struct view_answer *answer;
+    const char *queue;
+    int64_t memory_milli;
+};
+
 /* A JSON pointer to a member of a group; name NULL: to the member itself. */
 static void show_pointer(json_t *object, const struct berth_change *change, const char *member,
                          const char *name)
@@ -185,17 +192,27 @@ static void show_pointer(json_t *object, const struct berth_change *change, cons
     show_text(object, "pointer", str_text(&text));
 }
 
-static void show_field(json_t *object, const struct berth_change *change, const char *queue,
-                       enum wait_code waits)
+/* What a task may ask so that it holds no more than this; the engine knows only what it holds. */
+static int64_t ask_of(const struct shown *shown, const char *resource, int64_t held)
 {
+    bool is_more = shown->memory_milli > 1000 && text_eq(resource, "memory");
+
+    return is_more ? (int64_t)((__int128)held * 1000 / shown->memory_milli) : held;
+}
+
+static void show_field(json_t *object, const struct berth_change *change, const struct shown *shown)
+{
+    enum wait_code waits = shown->answer->explanation.state;
+
     if (change->kind == BERTH_CHANGE_HOLD) {
         show_text(object, "pointer", waits == WAIT_SUSPENDED ? "/suspended" : "/held");
         show_set(object, "from", json_true());
         show_set(object, "to", json_false());
     } else if (change->kind == BERTH_CHANGE_AMOUNT) {
         show_pointer(object, change, "resources", change->resource);
-        show_amount(object, "from", change->resource, change->from);
-        show_amount(object, "to", change->resource, change->to);
+        show_amount(object, "from", change->resource,
+                    ask_of(shown, change->resource, change->from));
+        show_amount(object, "to", change->resource, ask_of(shown, change->resource, change->to));
     } else if (change->kind == BERTH_CHANGE_LABEL) {
         show_pointer(object, change, "nodeSelector", change->key);
         show_text(object, "from", change->wants);
@@ -204,7 +221,7 @@ static void show_field(json_t *object, const struct berth_change *change, const 
         show_text(object, "to", change->wants);
     } else if (change->kind == BERTH_CHANGE_QUEUE) {
         show_text(object, "pointer", "/queue");
-        show_text(object, "from", queue);
+        show_text(object, "from", shown->queue);
         show_text(object, "to", change->wants);
     } else {
         show_text(object, "pointer",
@@ -241,10 +258,9 @@ static void show_event_change(json_t *object, const struct call *call,
     show_time(object, "by", change->by_ms);
 }
 
-static json_t *show_changes(const struct call *call, const struct view_answer *answer,
-                            const char *queue)
+static json_t *show_changes(const struct call *call, const struct shown *shown)
 {
-    const struct berth_changes *changes = &answer->changes;
+    const struct berth_changes *changes = &shown->answer->changes;
     json_t *list = json_array();
 
     for (size_t i = 0; i < changes->n; i++) {
@@ -256,7 +272,7 @@ static json_t *show_changes(const struct call *call, const struct view_answer *a
         if (is_event)
             show_event_change(object, call, change);
         else
-            show_field(object, change, queue, answer->explanation.state);
+            show_field(object, change, shown);
         if (change->n_evicted)
             show_number(object, "evicts", change->n_evicted);
         json_array_append_new(list, object);
@@ -284,11 +300,12 @@ static void show_start(json_t *object, const struct call *call, const struct ber
 }
 
 void show_explanation(json_t *object, const struct call *call, const struct view_answer *answer,
-                      const char *only)
+                      int64_t memory_milli, const char *only)
 {
     const struct berth_explanation *explanation = &answer->explanation;
     json_t *queue = json_object_get(object, "queue");
     bool hides_jobs = call->who.ns[0];
+    struct shown shown;
 
     if (explanation->place) {
         show_number(queue, "place", explanation->place);
@@ -304,8 +321,9 @@ void show_explanation(json_t *object, const struct call *call, const struct view
         show_set(object, "checks", show_checks(call, answer));
     if (!answer->changes.n_runs)
         return;
-    show_set(object, "changes",
-             show_changes(call, answer, json_string_value(json_object_get(queue, "name"))));
+    shown =
+        (struct shown){ answer, json_string_value(json_object_get(queue, "name")), memory_milli };
+    show_set(object, "changes", show_changes(call, &shown));
     show_set(object, "changesComplete", json_boolean(!answer->changes.is_limited));
     show_start(object, call, &answer->start);
 }

@@ -9,8 +9,13 @@
 #include "server/call.h"
 #include "server/view.h"
 
-/** All that the answer to an explain question adds to `object`; only: one node, or NULL. */
+/**
+ * All that the answer to an explain question adds to `object`.
+ *
+ * @memory_milli  the job's headroom of memory, as in struct job_spec
+ * @only          one node, or NULL
+ */
 void show_explanation(json_t *object, const struct call *call, const struct view_answer *answer,
-                      const char *only);
+                      int64_t memory_milli, const char *only);
 
 #endif

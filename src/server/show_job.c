@@ -192,6 +192,8 @@ static json_t *show_all(const struct row_job *row, const struct job_spec *spec,
     show_set(object, "tasks", show_counts(row));
     if (spec)
         show_set(object, "resources", show_resources(spec));
+    if (spec && spec->memory_milli > 1000)
+        show_set(object, "memoryHeadroom", json_real((double)spec->memory_milli / 1000));
     reasons = show_reasons(row, view);
     if (reasons)
         show_set(object, "reasons", reasons);
@@ -213,13 +215,26 @@ static json_t *show_all(const struct row_job *row, const struct job_spec *spec,
     return object;
 }
 
+/* As it can be submitted again: the row's, but without what was fixed when it was accepted. Yours, or NULL:
+ * it is the row's. */
+static char *spec_to_submit(const struct job_spec *spec)
+{
+    CLEANUP(json_decrefp) json_t *object = NULL;
+
+    if (!spec || spec->memory_milli <= 1000)
+        return NULL;
+    object = job_spec_to_json(spec);
+    return json_dumps(object, JSON_COMPACT);
+}
+
 json_t *show_job(const struct row_job *row, const struct job_spec *spec,
                  const struct show_view *view)
 {
     json_t *object = show_all(row, spec, view);
+    CLEANUP(freep) char *text = spec_to_submit(spec);
 
     if (spec)
-        show_json(object, "spec", row->spec);
+        show_json(object, "spec", text ? text : row->spec);
     return object;
 }
 
@@ -228,6 +243,7 @@ char *show_job_text(const struct row_job *row, const struct job_spec *spec,
 {
     json_t *object = show_all(row, spec, view);
     CLEANUP(freep) char *text = json_dumps(object, JSON_COMPACT);
+    CLEANUP(freep) char *other = spec_to_submit(spec);
     CLEANUP(str_fini) struct str out = { 0 };
 
     json_decref(object);
@@ -235,7 +251,7 @@ char *show_job_text(const struct row_job *row, const struct job_spec *spec,
     /* The row's is JSON already, and the last member. */
     str_add_bytes(&out, text, strlen(text) - 1);
     str_add(&out, ",\"spec\":");
-    str_add(&out, row->spec);
+    str_add(&out, other ? other : row->spec);
     str_add(&out, "}\n");
     return str_take(&out);
 }

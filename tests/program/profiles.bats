@@ -313,3 +313,37 @@ END
     run "$BERTH" explain "$gang"
     [[ $output == *"LARGER_THAN_CLUSTER: The gang asks for more than all nodes together have."* ]]
 }
+
+# By what they ask two would fit: 100 of 120 Mi.
+@test "serverless, a task holds a quarter more memory than it asks, and may use it" {
+    needs_root
+    local first second third
+    echo 'scheduler: {profile: beam}' >"$ETC/server.yaml"
+    start_server
+    start_agent n1 --offer cpu=4 --offer memory=120Mi
+    first=$("$BERTH" submit -o id --memory 50Mi --runtime process -- sh -c \
+        'cat "/sys/fs/cgroup/memory$(sed -n "s/.*:memory://p" /proc/self/cgroup)/memory.limit_in_bytes" ||
+         cat "/sys/fs/cgroup$(sed -n "s/^0:://p" /proc/self/cgroup)/memory.max"; sleep 60')
+    until_true 30 is running state "$first"
+    second=$("$BERTH" submit -o id --memory 50Mi --runtime process -- true)
+    until_true 30 eval '"$BERTH" explain "$second" | grep -q "memory asked 63Mi, free 57Mi"'
+    [ "$("$BERTH" logs "$first")" = $((63 << 20)) ]
+    [ "$("$BERTH" job show "$first" -o json | jq -c '[.memoryHeadroom, .resources.memory, .spec.groups[0].resources.memory]')" = \
+        '[1.25,"50Mi","50Mi"]' ]
+    # What is shown can be submitted, by whoever knows nothing of headroom.
+    "$BERTH" job show "$first" -o json | jq .spec >"$BATS_TEST_TMPDIR/again.json"
+    "$BERTH" plan "$BATS_TEST_TMPDIR/again.json" || [ $? = 4 ]
+    # It is fixed when a job is accepted: under another profile those that are there hold what they held.
+    kill -TERM "${PIDS##* }"
+    wait "${PIDS##* }"
+    local agents=${PIDS% *}
+    echo 'scheduler: {profile: berth}' >"$ETC/server.yaml"
+    start_server --listen "${BERTH_ADDR#http://}"
+    PIDS="$agents $PIDS"
+    third=$("$BERTH" submit -o id --memory 50Mi --runtime process -- true)
+    "$BERTH" wait "$third" --timeout 60s
+    [ "$("$BERTH" job show "$third" -o json | jq -r .memoryHeadroom)" = null ]
+    [ "$(state "$second")" = pending ]
+    "$BERTH" cancel "$first"
+    "$BERTH" wait "$second" --timeout 60s
+}
