@@ -195,9 +195,13 @@ static void show_pointer(json_t *object, const struct berth_change *change, cons
 /* What a task may ask so that it holds no more than this; the engine knows only what it holds. */
 static int64_t ask_of(const struct shown *shown, const char *resource, int64_t held)
 {
-    bool is_more = shown->memory_milli > 1000 && text_eq(resource, "memory");
+    const int64_t mi = 1 << 20;
+    int64_t ask;
 
-    return is_more ? (int64_t)((__int128)held * 1000 / shown->memory_milli) : held;
+    if (shown->memory_milli <= 1000 || !text_eq(resource, "memory"))
+        return held;
+    ask = (int64_t)((__int128)held * 1000 / shown->memory_milli);
+    return ask < mi ? ask : ask / mi * mi;
 }
 
 static void show_field(json_t *object, const struct berth_change *change, const struct shown *shown)

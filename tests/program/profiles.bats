@@ -327,6 +327,8 @@ END
     until_true 30 is running state "$first"
     second=$("$BERTH" submit -o id --memory 50Mi --runtime process -- true)
     until_true 30 eval '"$BERTH" explain "$second" | grep -q "memory asked 63Mi, free 57Mi"'
+    [ "$("$BERTH" explain "$second" -o json | jq -r '.changes[] | select(.pointer == "/groups/0/resources/memory") | .from, .to' |
+        paste -sd' ')" = "50Mi 45Mi" ]
     [ "$("$BERTH" logs "$first")" = $((63 << 20)) ]
     [ "$("$BERTH" job show "$first" -o json | jq -c '[.memoryHeadroom, .resources.memory, .spec.groups[0].resources.memory]')" = \
         '[1.25,"50Mi","50Mi"]' ]
