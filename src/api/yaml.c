@@ -23,6 +23,8 @@ struct anchor {
 };
 
 struct loader {
+    const char *text;
+    size_t n;
     yaml_parser_t parser;
     struct problem *problem; /* of reading */
     struct problem *sought;  /* of locating; NULL while reading */
@@ -60,13 +62,26 @@ static int refuse_text(struct loader *l, const yaml_mark_t *mark, const char *te
     return refuse(l, PROBLEM_BAD_REQUEST, mark, str_text(&whole));
 }
 
+/* The library reads ahead and tells of bytes that it cannot read only how many were before them. */
+static yaml_mark_t unread(const struct loader *l)
+{
+    yaml_mark_t mark = { 0 };
+    size_t n = l->parser.problem_offset < l->n ? l->parser.problem_offset : l->n;
+
+    for (size_t i = 0; i < n; i++) {
+        mark.line += l->text[i] == '\n';
+        mark.column = l->text[i] == '\n' ? 0 : mark.column + ((l->text[i] & 0xc0) != 0x80);
+    }
+    return mark;
+}
+
 static int next_event(struct loader *l, yaml_event_t *event)
 {
     yaml_mark_t mark;
 
     if (yaml_parser_parse(&l->parser, event))
         return 0;
-    mark = l->parser.error == YAML_READER_ERROR ? l->parser.mark : l->parser.problem_mark;
+    mark = l->parser.error == YAML_READER_ERROR ? unread(l) : l->parser.problem_mark;
     return refuse_text(l, &mark, l->parser.problem ? l->parser.problem : "cannot be read");
 }
 
@@ -440,11 +455,14 @@ static int load(struct loader *l, json_t **out)
 
 static void loader_init(struct loader *l, const char *text, size_t n, struct problem *problem)
 {
-    *l = (struct loader){ .problem = problem, .most_values = n + YAML_VALUES_SPARE };
+    size_t mark = n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0; /* of byte order */
+
+    *l = (struct loader){ .text = text + mark, .n = n - mark, .problem = problem };
+    l->most_values = n + YAML_VALUES_SPARE;
     if (!yaml_parser_initialize(&l->parser))
         abort(); /* no memory */
     yaml_parser_set_encoding(&l->parser, YAML_UTF8_ENCODING);
-    yaml_parser_set_input_string(&l->parser, (const unsigned char *)text, n);
+    yaml_parser_set_input_string(&l->parser, (const unsigned char *)l->text, l->n);
 }
 
 static void loader_fini(struct loader *l)

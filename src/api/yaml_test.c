@@ -65,7 +65,17 @@ static const struct {
     { "a tab for indentation", "a:\n\t- b\n",
       "2:1 : not YAML: found character that cannot start any token" },
     { "an open bracket", "a: [1,\n", "2:1 : not YAML: did not find expected node content" },
-    { "not UTF-8", "a: \xff\xfe", "1:1 : not YAML: invalid leading UTF-8 octet" },
+    { "a byte order mark",
+      "\xef\xbb\xbf"
+      "a: 1\n",
+      "{\"a\":1}" },
+    { "a fault behind a byte order mark",
+      "\xef\xbb\xbf"
+      "a: [-.inf]",
+      "1:5 /a/0: must be a finite number" },
+    { "not UTF-8", "a: \xff\xfe", "1:4 : not YAML: invalid leading UTF-8 octet" },
+    { "not UTF-8 further down", "a: 1\n\xc3\xa9: \xff\n",
+      "2:4 : not YAML: invalid leading UTF-8 octet" },
     { "not UTF-8 by an escape", "a: \"\\uD800\"",
       "1:7 : not YAML: found invalid Unicode character escape code" },
 };

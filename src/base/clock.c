@@ -76,14 +76,26 @@ static const char *read_zone(const char *at, int *out_minutes)
     int hours, minutes, sign;
 
     *out_minutes = 0;
-    if (!at || *at == 'Z')
+    if (!at || *at == 'Z' || *at == 'z')
         return at ? at + 1 : NULL;
     if (*at != '+' && *at != '-')
         return NULL;
     sign = *at == '-' ? -1 : 1;
     at = read_digits(read_char(read_digits(at + 1, 2, &hours), ':'), 2, &minutes);
+    if (!at || hours > 23 || minutes > 59)
+        return NULL;
     *out_minutes = sign * (hours * 60 + minutes);
     return at;
+}
+
+static bool is_day(const struct tm *tm)
+{
+    struct tm day = { .tm_year = tm->tm_year - 1900,
+                      .tm_mon = tm->tm_mon - 1,
+                      .tm_mday = tm->tm_mday };
+
+    timegm(&day); /* turns the 30th of February into a day of March */
+    return tm->tm_mon >= 1 && tm->tm_mon <= 12 && day.tm_mday == tm->tm_mday;
 }
 
 int clock_parse_wall(const char *text, int64_t *out_ms)
@@ -94,12 +106,11 @@ int clock_parse_wall(const char *text, int64_t *out_ms)
 
     at = read_digits(read_char(at, '-'), 2, &tm.tm_mon);
     at = read_digits(read_char(at, '-'), 2, &tm.tm_mday);
-    at = read_digits(read_char(at, 'T'), 2, &tm.tm_hour);
+    at = read_digits(read_char(at, at && *at == 't' ? 't' : 'T'), 2, &tm.tm_hour);
     at = read_digits(read_char(at, ':'), 2, &tm.tm_min);
     at = read_digits(read_char(at, ':'), 2, &tm.tm_sec);
     at = read_zone(read_fraction(at, &ms), &zone);
-    if (!at || *at || tm.tm_mon < 1 || tm.tm_mon > 12 || tm.tm_mday < 1 || tm.tm_mday > 31 ||
-        tm.tm_hour > 23 || tm.tm_min > 59 || tm.tm_sec > 60)
+    if (!at || *at || !is_day(&tm) || tm.tm_hour > 23 || tm.tm_min > 59 || tm.tm_sec > 60)
         return -EINVAL;
     tm.tm_year -= 1900;
     tm.tm_mon -= 1;

@@ -36,8 +36,8 @@ static inline int64_t clock_wall_ms(const struct clock *clock)
 void clock_format_wall(int64_t wall_ms, struct str *out);
 
 /**
- * Reads what clock_format_wall writes; the fraction may be missing or have up to 9 digits, and
- * the zone be Z or +hh:mm.
+ * Reads what clock_format_wall writes; the fraction may be missing or have up to 9 digits, the
+ * zone be Z or +hh:mm, the letters be small. Days that no month has are refused.
  *
  * Returns  0; -EINVAL
  */

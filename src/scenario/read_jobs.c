@@ -345,6 +345,8 @@ static void read_task(struct scenario *s, struct reader *r, const struct json_at
     if (!known_once(&s->task_by_key, known->key, known, &name))
         return;
     read_group(r, at, group);
+    if (job->created_at_ms && !group->created_at_ms && json_at_member(at, "createdAt").value)
+        group->created_at_ms = 1;
     group->priority_class = job->priority_class;
     read_state(s, r, at, known);
 }

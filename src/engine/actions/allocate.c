@@ -211,14 +211,23 @@ static void list_tasks(struct session *s, struct job *job)
     seat->next = 0;
 }
 
+/* Where no action admits, what is pending is admitted as it is met; the reference notes it. */
+static void admit_unasked(struct session *s, struct job *job)
+{
+    struct seat *seat = seat_of(s, job);
+
+    if (!seat->is_pending || s->setup->admits)
+        return;
+    seat->is_pending = false;
+    if (s->setup->is_reference && job->queue && job->queue->kept)
+        answer_admit(s, job);
+}
+
 /* Whether it has tasks for a round. */
 static bool is_ready_to_go(struct session *s, struct job *job)
 {
-    if (!job->n[BERTH_TASK_PENDING])
-        return false;
-    if (seat_of(s, job)->is_pending && !s->setup->admits)
-        seat_of(s, job)->is_pending = false;
-    if (!job_is_admitted(s, job))
+    admit_unasked(s, job);
+    if (!job->n[BERTH_TASK_PENDING] || !job_is_admitted(s, job))
         return false;
     seat_list(s, job);
     seat_of(s, job)->next = 0;
