@@ -24,20 +24,26 @@ static const struct flag table[] = {
     { "gang", NULL, "start all tasks together or none", "gang", NULL, FLAG_TRUE, 0, false },
     { "min-available", "N", "start so many together or none", "minAvailable", NULL, FLAG_NUMBER, 0,
       false },
-    { "time", "DURATION", "limit of each task, such as 30m", "limit", NULL, FLAG_TEXT, 0, false },
-    { "deadline", "DURATION", "fail if not started so long after submit", "deadline", NULL,
-      FLAG_TEXT, 0, false },
+    { "time", "DURATION", "limit of each task, such as 30m; 0s: none", "limit", NULL, FLAG_TEXT, 0,
+      false },
+    { "deadline", "DURATION", "fail if not started so long after submit; 0s: none", "deadline",
+      NULL, FLAG_TEXT, 0, false },
     { "retries", "N", "how often a failed task is tried again", "retries", "max", FLAG_NUMBER, 0,
       false },
-    { "backoff", "DURATION", "wait before the first retry", "retries", "backoff", FLAG_TEXT, 0,
-      false },
-    { "grace", "DURATION", "from TERM to KILL", "grace", NULL, FLAG_TEXT, 0, false },
+    { "backoff", "DURATION", "wait before the first retry; 0s: none", "retries", "backoff",
+      FLAG_TEXT, 0, false },
+    { "backoff-max", "DURATION", "wait no longer than this before one", "retries", "backoffMax",
+      FLAG_TEXT, 0, false },
+    { "grace", "DURATION", "from TERM to KILL, up to 10m; 0s: KILL at once", "grace", NULL,
+      FLAG_TEXT, 0, false },
     { "on-failure", "WORD", "stop or continue: the others, when a task failed for good",
       "onFailure", NULL, FLAG_TEXT, 0, false },
     { "on-disconnect", "WORD", "stop or keep: what runs on a node that is cut off", "onDisconnect",
       NULL, FLAG_TEXT, 0, false },
     { "not-preemptable", NULL, "may not be evicted for other jobs", "preemptable", NULL, FLAG_FALSE,
       0, false },
+    { "budget", "WHAT=N", "of its tasks minAvailable stay, or maxUnavailable may go: 2 or 30%",
+      "budget", NULL, FLAG_PAIR, 0, false },
     { "env", "NAME=VALUE", "a variable", "env", NULL, FLAG_PAIR, 0, true },
     { "label", "KEY=VALUE", "a label of the job", "labels", NULL, FLAG_PAIR, 0, false },
     { "node-selector", "KEY=VALUE", "a label that the node must have", "nodeSelector", NULL,
@@ -51,17 +57,36 @@ static const struct flag table[] = {
       FLAG_TEXT, 0, true },
     { "toleration", "KEY[=VALUE][:EFFECT]", "a taint that does not matter", "tolerations", NULL,
       FLAG_TOLERATION, 0, true },
+    { "topology", "MODE[:TIER]", "hard or soft: under one network domain of at most the tier",
+      "topology", NULL, FLAG_TOPOLOGY, 0, true },
     { "runtime", "NAME", "crun, runc or process", "runtime", NULL, FLAG_TEXT, 0, true },
     { "network", "WORD", "host or none", "network", NULL, FLAG_TEXT, 0, true },
     { "user", "UID[:GID]", "who it runs as", "user", NULL, FLAG_TEXT, 0, true },
     { "work-dir", "PATH", "where it runs", "workDir", NULL, FLAG_TEXT, 0, true },
-    { "gpus", "WHAT", "comes with a later version", "gpu", NULL, FLAG_LATER, 0, true },
-    { "after", "JOB", "comes with a later version", "after", NULL, FLAG_LATER, 0, false },
+    { "gpus", "WHAT", NULL, "gpu", NULL, FLAG_LATER, 0, true },
+    { "after", "JOB", NULL, "after", NULL, FLAG_LATER, 0, false },
+    { "pool", "NAME", NULL, "pool", NULL, FLAG_LATER, 0, true },
+    { "spot", "WORD", NULL, "spot", NULL, FLAG_LATER, 0, true },
+    { "port", "PORT", NULL, "ports", NULL, FLAG_LATER, 0, true },
+    { "volume", "VOLUME", NULL, "volumes", NULL, FLAG_LATER, 0, true },
+    { "command", "TEXT", "stands behind --", "command", NULL, FLAG_NONE, 0, true },
+    { "args", "TEXT", "stand behind --, after the command", "args", NULL, FLAG_NONE, 0, true },
+    { "affinity", "OBJECT", "has no flag: a job file says it", "affinity", NULL, FLAG_NONE, 0,
+      true },
+    { "groups", "LIST", "have no flag: a job file says them", "groups", NULL, FLAG_NONE, 0, false },
+    { "kind", "WORD", "has no flag: a job file says it", "kind", NULL, FLAG_NONE, 0, false },
 };
 
 const struct flag *flag_at(size_t i)
 {
     return i < COUNT_OF(table) ? &table[i] : NULL;
+}
+
+const char *flag_why(const struct flag *flag)
+{
+    if (flag->kind == FLAG_LATER)
+        return "comes with a later version; leave it out for now";
+    return flag->kind == FLAG_NONE ? flag->help : NULL;
 }
 
 void flags_init(struct flags *flags)
@@ -217,6 +242,24 @@ static int add_toleration(struct flags *flags, const struct flag *flag, const ch
     return 1;
 }
 
+/* MODE[:TIER]; a tier in digits is a number, as it is in a file. */
+static int set_topology(struct flags *flags, const struct flag *flag, const char *text, size_t at,
+                        struct problem *problem)
+{
+    const char *colon = strchr(text, ':');
+    json_t *value = json_object(), *tier;
+    int64_t number;
+
+    json_object_set_new(value, "mode",
+                        json_stringn(text, colon ? (size_t)(colon - text) : strlen(text)));
+    if (colon) {
+        tier = text_to_int(colon + 1, 0, INT64_MAX, &number) == 0 ? json_integer(number)
+                                                                  : json_string(colon + 1);
+        json_object_set_new(value, "tier", tier);
+    }
+    return set_value(flags, flag, value, at, problem);
+}
+
 /* Takes a relative path from base_dir; anything else stays as it is, to be judged as it is. */
 static int set_image(struct flags *flags, const struct flag *flag, const char *text, size_t at,
                      struct problem *problem)
@@ -253,9 +296,11 @@ static int set_flag(struct flags *flags, const struct flag *flag, const char *te
         return set_image(flags, flag, text, at, problem);
     case FLAG_TOLERATION:
         return add_toleration(flags, flag, text, at, problem);
+    case FLAG_TOPOLOGY:
+        return set_topology(flags, flag, text, at, problem);
     case FLAG_LATER:
-        return refuse(flags, flag, problem, PROBLEM_COMES_LATER,
-                      "comes with a later version; leave it out for now");
+    case FLAG_NONE:
+        break; /* was refused without a look at its value */
     }
     return -EINVAL;
 }
@@ -290,6 +335,10 @@ int flags_take(struct flags *flags, char *const *words, size_t n, size_t *at,
 
     if (!flag)
         return 0;
+    if (flag_why(flag))
+        return refuse(flags, flag, problem,
+                      flag->kind == FLAG_LATER ? PROBLEM_COMES_LATER : PROBLEM_INVALID_FIELD,
+                      flag_why(flag));
     takes_value = flag->kind != FLAG_TRUE && flag->kind != FLAG_FALSE;
     ++*at;
     if (!takes_value && value)
@@ -308,6 +357,9 @@ const struct flag *flags_nearest(const char *word)
     CLEANUP(freep) char *name = text_copy(word + strspn(word, "-"));
 
     name[strcspn(name, "=")] = '\0';
+    for (size_t i = 0; i < COUNT_OF(table); i++) /* as a file calls it */
+        if (!table[i].member && strcmp(table[i].key, name) == 0)
+            return &table[i];
     for (size_t i = 0; i < COUNT_OF(table); i++)
         names[i] = table[i].name;
     near = nearest(name, names, COUNT_OF(names));

@@ -23,7 +23,9 @@ enum flag_kind {
     FLAG_PAIR,  /* KEY=VALUE into an object; again for more */
     FLAG_IMAGE, /* text; a relative oci: or dir: path is taken from base_dir */
     FLAG_TOLERATION,
-    FLAG_LATER, /* refused: comes later */
+    FLAG_TOPOLOGY, /* MODE[:TIER] */
+    FLAG_LATER,    /* refused: comes later */
+    FLAG_NONE,     /* refused: a key of the job file that no flag sets; help says what does */
 };
 
 struct flag {
@@ -37,8 +39,12 @@ struct flag {
     bool of_group; /* key belongs to a group */
 };
 
-/** The i-th flag, NULL behind the last: for the help and completion. */
+/** The i-th flag, NULL behind the last: for the help and completion. Those that are refused are among
+ * them: flag_why says with which words. */
 const struct flag *flag_at(size_t i);
+
+/** Why a flag of the table is refused, whatever it says; NULL of one that is taken. */
+const char *flag_why(const struct flag *flag);
 
 /* Where a member was set. */
 struct flag_place {

@@ -86,6 +86,17 @@ static const struct {
       "taint of it" },
     { "later", "--gpus 1",
       "COMES_LATER /gpu: --gpus: comes with a later version; leave it out for now" },
+    { "later without a value", "--volume",
+      "COMES_LATER /volumes: --volume: comes with a later version; leave it out for now" },
+    { "a key that no flag sets", "--affinity {}",
+      "INVALID_FIELD /affinity: --affinity: has no flag: a job file says it" },
+    { "a budget", "--budget maxUnavailable=30%", "{\"budget\":{\"maxUnavailable\":\"30%\"}}" },
+    { "a domain by name", "--topology hard:rack",
+      "{\"topology\":{\"mode\":\"hard\",\"tier\":\"rack\"}}" },
+    { "a domain by number", "--topology soft:2", "{\"topology\":{\"mode\":\"soft\",\"tier\":2}}" },
+    { "any domain", "--topology soft", "{\"topology\":{\"mode\":\"soft\"}}" },
+    { "the longest wait", "--backoff 1s --backoff-max 1m",
+      "{\"retries\":{\"backoff\":\"1s\",\"backoffMax\":\"1m\"}}" },
     { "later too", "--after j-1",
       "COMES_LATER /after: --after: comes with a later version; leave it out for now" },
 };
@@ -102,11 +113,13 @@ TEST(flags_of_the_table_have_all_they_need)
 {
     for (size_t i = 0; flag_at(i); i++) {
         const struct flag *flag = flag_at(i);
-        CHECK(flag->name && flag->help && flag->key);
+        CHECK(flag->name && flag->key && (flag->help || flag_why(flag)));
         CHECK_EQ(!flag->value, flag->kind == FLAG_TRUE || flag->kind == FLAG_FALSE);
     }
     CHECK_TEXT(flags_nearest("--cpus=2")->name, "cpu");
     CHECK_TEXT(flags_nearest("--memroy")->name, "memory");
+    CHECK_TEXT(flags_nearest("--limit=1h")->name, "time");
+    CHECK_TEXT(flags_nearest("--nodeSelector")->name, "node-selector");
     CHECK(!flags_nearest("--zebra"));
 }
 

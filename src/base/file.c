@@ -112,6 +112,20 @@ int file_write(int dir, const char *path, const void *data, size_t n, mode_t mod
     return 0;
 }
 
+int file_check_secret(const char *path, struct err *err)
+{
+    struct stat st;
+
+    if (stat(path, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
+        !(st.st_mode & 077))
+        return 0;
+    return err_set(
+        err, -EACCES,
+        "others can read the token in %s (mode %04o), and so ask in your name: chmod 600 "
+        "%s",
+        path, (unsigned)st.st_mode & 07777, path);
+}
+
 int file_make_dirs(const char *path, mode_t mode, struct err *err)
 {
     CLEANUP(freep) char *part = text_copy(path);

@@ -31,6 +31,15 @@ MUST_CHECK int file_read(int dir, const char *path, size_t most, struct str *out
 MUST_CHECK int file_write(int dir, const char *path, const void *data, size_t n, mode_t mode,
                           bool durable, struct err *err);
 
+/**
+ * Refuses a file of one's own that others can read or write: a token in it gives one's name away.
+ * What belongs to others is their business (a secret that a service manager hands out), as is what
+ * is no file (a pipe), and root's own files are as much its own as anybody's.
+ *
+ * Returns  0, also if there is no such file; -EACCES, with what to do
+ */
+MUST_CHECK int file_check_secret(const char *path, struct err *err);
+
 /** Makes a directory and those above it that are missing; 0 if it is there. */
 MUST_CHECK int file_make_dirs(const char *path, mode_t mode, struct err *err);
 

@@ -16,7 +16,8 @@ static const struct cli_flag flags[] = {
     { "cacert", 0, "FILE", "certificates to trust, instead of the system's", NULL, false },
     { "client-cert", 0, "FILE", "a client certificate", NULL, false },
     { "client-key", 0, "FILE", "its key", NULL, false },
-    { "give-up", 0, "TIME", "how long to try to get an answer (default 10s)", NULL, false },
+    { "give-up", 0, "TIME", "how long to try to get an answer (default 10s); 0s: once", NULL,
+      false },
 };
 const struct flag_set client_flags = { "Flags of the connection", flags, COUNT_OF(flags) };
 
@@ -110,8 +111,10 @@ static int ask(struct cli *cli, const struct client_request *request, struct cli
     struct client_request full = *request;
     struct err err = { 0 };
 
-    if (!full.timeout_ms)
+    if (!full.timeout_ms) {
         full.timeout_ms = cli->give_up_ms;
+        full.is_once = !cli->give_up_ms; /* its answer has the time of any other */
+    }
     return client_call(cli->client, &full, answer, &err) < 0 ? cli_fail_err(cli, &err) : 0;
 }
 

@@ -25,6 +25,8 @@ static int run_server(struct cli *cli, const struct args *args)
 
     if (ttl && duration_parse(ttl, &flags.node_ttl_ms, &err) < 0)
         return cli_fail_usage(cli, "--node-ttl: %s", err.text);
+    if (ttl && !flags.node_ttl_ms) /* to the server that is a flag that was not given */
+        return cli_fail_usage(cli, "--node-ttl: must be more than 0s; leave it out for 30s");
     return cli->programs->server(&flags);
 }
 

@@ -59,6 +59,15 @@ static int unknown_flag(const struct grammar *grammar, const char *name, size_t 
     const char *meant;
     size_t n_known = 0;
 
+    for (size_t i = 0; grammar->refused && i < grammar->refused->n; i++) {
+        flag = &grammar->refused->at[i];
+        if (!text_eq(flag->name, word))
+            continue;
+        if (flag->value)
+            return err_set(err, -EINVAL, "unknown flag --%s; did you mean --%s?", word,
+                           flag->value);
+        return err_set(err, -EINVAL, "--%s: %s", word, flag->help);
+    }
     for (size_t i = 0; (flag = grammar_flag(grammar, i)) && n_known < FLAGS_MAX; i++)
         known[n_known++] = flag->name;
     meant = nearest(word, known, n_known);

@@ -38,6 +38,9 @@ struct grammar {
     const char *rest_words;                     /* as a flag's words, for the completion */
     size_t n_rest_min, n_rest_max;              /* how many of them */
     bool takes_command;                         /* "-- COMMAND ARG..." */
+    /* What somebody may try and is none, NULL: `value` is the flag that was meant, or else `help`
+     * why there is none. */
+    const struct flag_set *refused;
 };
 
 struct args_flag {

@@ -28,6 +28,7 @@ struct list {
     struct str path; /* "/v1/nodes?state=ready" */
     int64_t limit;   /* 0: all */
     const char *sort;
+    const char *things; /* "nodes" */
     const struct listing *listing;
     const struct output *output;
 };
@@ -111,6 +112,8 @@ static int print_once(struct list *list, const struct output *output, const stru
 
     if (r != 0)
         return r;
+    if (sort_take_more(all) && output_is_table(output))
+        fprintf(stderr, "more than %" PRId64 " %s; see --limit\n", list->limit, list->things);
     if (output_list(output, listing, all, &err) < 0)
         return cli_fail_usage(list->cli, "%s", err.text);
     return EXIT_DONE;
@@ -132,7 +135,7 @@ static int make_list(struct list *list, const struct args *args, const char *pat
 int cli_list(struct cli *cli, const struct args *args, const char *path, const char *types,
              const struct listing *listing)
 {
-    struct list list = { .cli = cli, .listing = listing };
+    struct list list = { .cli = cli, .listing = listing, .things = path + strlen("/v1/") };
     CLEANUP(freep) char *query = text_format("&type=%s", types);
     struct watch_options watched = {
         .cli = cli, .listing = listing, .query = query, .fetch = fetch, .arg = &list

@@ -163,6 +163,7 @@ static const struct cli_flag own[] = {
 static const struct flag_set own_flags = { NULL, own, COUNT_OF(own) };
 static const struct grammar grammar = {
     .sets = { &own_flags, &job_flags, &output_flags, &client_flags },
+    .refused = &job_refused,
     .rest = "FILE",
     .n_rest_max = 1,
     .takes_command = true,

@@ -85,7 +85,7 @@ static int print_once(struct ps *ps)
 
     if (r != 0)
         return r;
-    if (output_is_table(&ps->output) && json_object_get(list, "next"))
+    if (sort_take_more(list) && output_is_table(&ps->output))
         fprintf(stderr, "more than %" PRId64 " jobs; see --limit\n", ps->limit);
     return print_list(ps, list);
 }

@@ -101,6 +101,7 @@ void sort_items(const struct listing *listing, const char *word, const struct ou
     mem_free(keys);
 }
 
+/* What is cut here has no cursor to go on from: the server knows no such order. */
 static void cut(json_t *list, int64_t limit)
 {
     json_t *items = json_object_get(list, "items");
@@ -129,4 +130,14 @@ int sort_get(struct cli *cli, const char *path, int64_t limit, const struct list
     sort_items(listing, word, output, json_object_get(*out, "items"));
     cut(*out, limit);
     return 0;
+}
+
+bool sort_take_more(json_t *list)
+{
+    const char *next = json_string_value(json_object_get(list, "next"));
+    bool is_more = next != NULL;
+
+    if (is_more && !next[0])
+        json_object_del(list, "next");
+    return is_more;
 }

@@ -28,10 +28,14 @@ void sort_items(const struct listing *listing, const char *word, const struct ou
  * @path    with all that narrows it
  * @word    of --sort; NULL: as it comes
  * @limit   0: all
- * Returns  0 and *out, yours, with `next` if there are more; or an exit code after printing why
+ * Returns  0 and *out, yours, with `next` if there are more: "" where there is no cursor, to be
+ *          taken away by sort_take_more; or an exit code after printing why
  */
 MUST_CHECK int sort_get(struct cli *cli, const char *path, int64_t limit,
                         const struct listing *listing, const char *word,
                         const struct output *output, json_t **out);
+
+/** Whether there is more than the list has. Leaves no `next` in it but a true cursor. */
+bool sort_take_more(json_t *list);
 
 #endif

@@ -1,6 +1,7 @@
 /* Submit: see submit.h. */
 #include "cli/submit.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -21,8 +22,9 @@
 
 enum { JOB_FLAGS_MAX = 64, KEY_HEX = 32 };
 
-static struct cli_flag table[JOB_FLAGS_MAX];
+static struct cli_flag table[JOB_FLAGS_MAX], refused[JOB_FLAGS_MAX];
 struct flag_set job_flags = { "Flags of the job", table, 0 };
+struct flag_set job_refused = { NULL, refused, 0 };
 
 static const struct cli_flag of_key[] = {
     { "key", 0, "TEXT", "submit only once: the same key gives the first job again", NULL, false },
@@ -54,14 +56,27 @@ static const char *words_of(const char *flag)
     return NULL;
 }
 
+static void refuse_flag(struct cli_flag flag)
+{
+    assert(job_refused.n < JOB_FLAGS_MAX);
+    refused[job_refused.n++] = flag;
+}
+
 void submit_init(void)
 {
     const struct flag *flag;
 
-    job_flags.n = 0;
-    for (size_t i = 0; (flag = flag_at(i)) && job_flags.n < JOB_FLAGS_MAX; i++) {
-        if (flag->kind == FLAG_LATER)
+    job_flags.n = job_refused.n = 0;
+    for (size_t i = 0; (flag = flag_at(i)); i++) {
+        if (!flag->member && !text_eq(flag->key, flag->name))
+            refuse_flag((struct cli_flag){ .name = flag->key,
+                                           .value = flag_why(flag) ? NULL : flag->name,
+                                           .help = flag_why(flag) });
+        if (flag_why(flag)) {
+            refuse_flag((struct cli_flag){ .name = flag->name, .help = flag_why(flag) });
             continue;
+        }
+        assert(job_flags.n < JOB_FLAGS_MAX);
         table[job_flags.n++] = (struct cli_flag){
             .name = flag->name,
             .letter = flag->letter,
@@ -510,6 +525,7 @@ static const struct cli_flag own[] = {
 static const struct flag_set own_flags = { NULL, own, COUNT_OF(own) };
 static const struct grammar grammar = {
     .sets = { &key_flags, &own_flags, &job_flags, &output_flags, &client_flags },
+    .refused = &job_refused,
     .rest = "FILE",
     .n_rest_max = 1,
     .takes_command = true,

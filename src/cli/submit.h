@@ -8,6 +8,8 @@
 
 /* Flags that make a job, made from the table of api/flags.h when the program begins. */
 extern struct flag_set job_flags;
+/* Those of the table that are refused, and the file's names of those that have another. */
+extern struct flag_set job_refused;
 /* --key. */
 extern const struct flag_set key_flags;
 void submit_init(void);

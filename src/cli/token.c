@@ -142,7 +142,8 @@ static const struct cli_flag own[] = {
       "viewer|user|admin|agent", false },
     { "file", 0, "FILE", "put it into a new file that only you can read, instead of printing it",
       NULL, false },
-    { "lifetime", 0, "TIME", "how long it is good: 30d (default: for ever)", NULL, false },
+    { "lifetime", 0, "TIME",
+      "how long it is good: 30d; 0s: for ever (default: what the server says)", NULL, false },
 };
 static const struct flag_set own_flags = { "Flags of the token", own, COUNT_OF(own) };
 static const struct grammar list_grammar = { .sets = { &list_flags, &output_flags,

@@ -30,6 +30,7 @@ struct wait {
     int64_t give_up_ms;
     size_t n_asked; /* of a reading of all, not answered yet */
     int exit_code;
+    struct output output;
     bool is_state, is_quiet, is_reading;
 };
 
@@ -39,17 +40,29 @@ static void stop(struct wait *wait, int exit_code)
     loop_stop(wait->loop);
 }
 
-static void print_end(const struct wait *wait, const json_t *job)
+static void print_line(const json_t *job)
 {
     CLEANUP(str_fini) struct str end = { 0 };
-    const char *state = json_string_value(json_object_get(job, "state"));
+
+    job_add_end(job, &end);
+    printf("%s  %-9s  %s\n", json_string_value(json_object_get(job, "id")),
+           json_string_value(json_object_get(job, "state")), end.len ? end.data : "-");
+}
+
+/* Each as it ends, in whatever form: who reads along need not wait for the last one. */
+static int print_end(struct wait *wait, const json_t *job)
+{
+    struct err err = { 0 };
 
     if (wait->is_quiet)
-        return;
-    job_add_end(job, &end);
-    printf("%s  %-9s  %s\n", json_string_value(json_object_get(job, "id")), state,
-           end.len ? end.data : "-");
+        return 0;
+    if (wait->output.format == OUTPUT_TABLE)
+        print_line(job);
+    else if (output_item(&wait->output, &job_listing, job, &err) < 0)
+        return cli_fail_usage(wait->cli, "%s", err.text);
     fflush(stdout);
+    wait->output.has_head = false;
+    return 0;
 }
 
 static void take_end(struct awaited *awaited, const json_t *job)
@@ -58,8 +71,13 @@ static void take_end(struct awaited *awaited, const json_t *job)
     int code = exit_of_job(json_string_value(json_object_get(job, "state")),
                            (int)json_integer_value(json_object_get(job, "code")), wait->is_state);
 
+    int r = print_end(wait, job);
+
     awaited->is_over = true;
-    print_end(wait, job);
+    if (r != 0) {
+        stop(wait, r);
+        return;
+    }
     if (code > wait->exit_code)
         wait->exit_code = code;
     if (--wait->n_left == 0)
@@ -230,7 +248,7 @@ static int run_wait(struct cli *cli, const struct args *args)
     struct wait wait = { .cli = cli, .give_up_ms = WAIT_GIVE_UP_MS };
     int64_t timeout_ms = -1;
     struct err err = { 0 };
-    int r = cli_need_client(cli, args);
+    int r = cli_need_output(cli, args, &wait.output);
 
     if (r != 0)
         return r;
@@ -254,7 +272,7 @@ static const struct cli_flag own[] = {
 };
 static const struct flag_set own_flags = { NULL, own, COUNT_OF(own) };
 static const struct grammar grammar = {
-    .sets = { &own_flags, &namespace_flags, &client_flags },
+    .sets = { &own_flags, &namespace_flags, &output_flags, &time_flags, &client_flags },
     .rest = "JOB",
     .rest_words = "@job",
     .n_rest_min = 1,
@@ -265,7 +283,9 @@ const struct verb verb_wait = {
     .run = run_wait,
     .help = "Wait until jobs are over",
     .usage = "[FLAG...] JOB...",
-    .more = "Prints a line for each job as it ends, and exits with the largest of their codes.",
+    .more = "Prints each job as it ends, by default in a line of its own, and exits with the "
+            "largest of\n"
+            "their codes.",
     .examples = { "wait j-12 j-13 --timeout 2h", "wait last --exit-code=state" },
     .grammar = &grammar,
 };

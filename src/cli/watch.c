@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "cli/events.h"
+#include "cli/sort.h"
 
 enum { LOOK_MS = 200, AGES_MS = 2000, AGAIN_MS = 2000 };
 
@@ -151,6 +152,7 @@ static int read_list(struct watch *watch)
 
     if (r != 0)
         return r;
+    sort_take_more(list); /* what is printed again and again says it only by its length */
     json_decref(watch->list);
     watch->list = TAKE(list);
     return print_list(watch);

@@ -131,6 +131,7 @@ struct call {
     struct exchange exchange;
     int64_t deadline_ms;  /* CLOCK_BOOTTIME; INT64_MAX: none */
     int64_t last_byte_ms; /* of a stream */
+    size_t n_tries;
     int64_t pause_ms;
     client_bytes_fn *on_bytes;
     void *arg;
@@ -207,6 +208,7 @@ static int try_once(struct call *call, CURLcode *code, struct err *err)
 
     exchange_begin(exchange, &client->target, call->request, left_ms(call));
     call->last_byte_ms = clock_boot_ms(&clock_system);
+    call->n_tries++;
     *code = CURLE_OK;
     curl_multi_add_handle(client->multi, exchange->easy);
     r = drive(call, code, err);
@@ -230,6 +232,8 @@ static bool should_repeat(struct call *call, int r, CURLcode code, int64_t *paus
     bool may = is_harmless(call->request) || exchange_never_arrived(code);
 
     *pause_ms = call->pause_ms;
+    if (call->request->is_once && (r == 0 || call->n_tries >= call->client->target.addresses.n))
+        return false;
     if (r == 0 && (answer->status == 503 || answer->status == 429)) {
         if (answer->retry_after_ms > *pause_ms)
             *pause_ms = answer->retry_after_ms;

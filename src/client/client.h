@@ -109,6 +109,7 @@ struct client_request {
     /* The whole call with all its repetitions; of a stream: until its answer begins. 0:
      * CLIENT_CALL_MS; below 0: no limit. */
     int64_t timeout_ms;
+    bool is_once;    /* each address is tried once, whatever the first ones say */
     int64_t idle_ms; /* of a stream: ends it when nothing came for so long; 0: no limit */
     /* It may be sent again when nobody knows whether it arrived: it carries an Idempotency-Key, or
      * asking twice is harmless. GET, PUT and DELETE always are. */

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/test.h"
 #include "base/vec.h"
@@ -282,6 +283,35 @@ TEST(call_gives_up_when_its_time_is_over)
     struct client *client = open_at(addr, NULL);
     CHECK_EQ(client_call(client, &request, &answer, &err), -EHOSTUNREACH);
     CHECK(strstr(err.text, "not reachable"));
+    client_answer_fini(&answer);
+    client_close(client);
+}
+
+TEST(call_once_is_not_repeated)
+{
+    static const char *const answers[] = { BUSY, OK, NULL };
+    struct script script;
+    struct client_answer answer = { 0 };
+    struct err err = { 0 };
+    struct client_request request = { .method = "GET", .path = "/", .is_once = true };
+    char addr[128];
+
+    script_begin(&script, answers);
+    snprintf(addr, sizeof(addr), "http://127.0.0.1:%u, http://127.0.0.1:%u", closed_port(),
+             script.port);
+    struct client *client = open_at(addr, NULL);
+    CHECK_OK(client_call(client, &request, &answer, &err), &err);
+    CHECK_EQ(answer.status, 503); /* of the second address: the first one is not there */
+    CHECK_EQ(script.n_connections, 1);
+    client_answer_fini(&answer);
+    client_close(client);
+    script_end(&script);
+
+    snprintf(addr, sizeof(addr), "http://127.0.0.1:%u", closed_port());
+    client = open_at(addr, NULL);
+    int64_t begun_ms = clock_boot_ms(&clock_system);
+    CHECK_EQ(client_call(client, &request, &answer, &err), -EHOSTUNREACH);
+    CHECK(clock_boot_ms(&clock_system) - begun_ms < CLIENT_CALL_MS);
     client_answer_fini(&answer);
     client_close(client);
 }

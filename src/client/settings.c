@@ -324,22 +324,6 @@ static int check_token(const char *token, const char *from, struct err *err)
     return 0;
 }
 
-/* A file of one's own that others can read gives one's name away. What belongs to others is their
- * business (a secret that a service manager hands out), as is what is no file (a pipe). */
-static int check_mode(const char *path, struct err *err)
-{
-    struct stat st;
-
-    if (stat(path, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
-        !(st.st_mode & 077))
-        return 0;
-    return err_set(
-        err, -EACCES,
-        "others can read the token in %s (mode %04o), and so ask in your name: chmod 600 "
-        "%s",
-        path, (unsigned)st.st_mode & 07777, path);
-}
-
 static int read_token(struct client_settings *out, struct err *err)
 {
     CLEANUP(str_fini) struct str text = { 0 };
@@ -352,7 +336,7 @@ static int read_token(struct client_settings *out, struct err *err)
         return 0;
     if (file_read(AT_FDCWD, path, TOKEN_MAX_BYTES, &text, &why) < 0)
         return err_set(err, -EACCES, "the token cannot be read: %s", why.text);
-    if (check_mode(path, err) < 0)
+    if (file_check_secret(path, err) < 0)
         return err->code;
     while (text.len && strchr(" \t\r\n", text.data[text.len - 1]))
         text.data[--text.len] = '\0';

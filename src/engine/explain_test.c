@@ -67,6 +67,135 @@ TEST(explain_names_the_label_that_is_missing)
     world_fini(&w);
 }
 
+/* Nodes, each with cores and perhaps the label, and a job that asks for the label. */
+static const struct {
+    const char *name;
+    int64_t nodes[3]; /* cores; below 0: with the label disk=nvme; 0 none */
+    uint32_t n_tasks;
+    int64_t asks;
+    const char *code, *node, *wants; /* wants: NULL where room is why */
+    int64_t free, limit;     /* cores; of the node that came nearest, and the most there is */
+    uint32_t n_label, n_cpu; /* nodes that fail for each */
+} first_causes[] = {
+    { "the large node lacks the label, the small one never will do",
+      { -2, 2, 16 },
+      1,
+      8,
+      "LABEL_MISMATCH",
+      "n2",
+      "disk=nvme",
+      0,
+      0,
+      2,
+      1 },
+    { "a gang, none of whose tasks fits anywhere",
+      { -2, 2, 16 },
+      3,
+      8,
+      "LABEL_MISMATCH",
+      "n2",
+      "disk=nvme",
+      0,
+      0,
+      2,
+      1 },
+    { "a gang, all of whose nodes lack the label",
+      { 2, 2, 0 },
+      3,
+      2,
+      "LABEL_MISMATCH",
+      "n0",
+      "disk=nvme",
+      0,
+      0,
+      2,
+      0 },
+    { "larger than any, wherever: what an idle node has is free",
+      { 2, 2, 0 },
+      1,
+      8,
+      "LARGER_THAN_ANY_NODE",
+      "n0",
+      NULL,
+      2,
+      2,
+      2,
+      0 },
+    { "larger than any: the most is of all nodes",
+      { -2, 4, 0 },
+      1,
+      8,
+      "LARGER_THAN_ANY_NODE",
+      "n0",
+      NULL,
+      2,
+      4,
+      1,
+      1 },
+    { "a gang of which some fit",
+      { -2, 2, 16 },
+      3,
+      1,
+      "LARGER_THAN_CLUSTER",
+      "",
+      NULL,
+      0,
+      0,
+      2,
+      0 },
+};
+
+TEST(reasons_name_the_first_cause_of_nodes_that_are_idle)
+{
+    ROW_EACH (c, first_causes) {
+        struct world w;
+        struct berth_label nvme = { "disk", "nvme" };
+        struct berth_explanation why;
+        uint32_t n_label = 0, n_cpu = 0;
+
+        world_init(&w);
+        world_queue(&w, "default");
+        for (size_t i = 0; i < COUNT_OF(c->nodes) && c->nodes[i]; i++) {
+            int64_t cores = c->nodes[i] < 0 ? -c->nodes[i] : c->nodes[i];
+            world_tell(&w, BERTH_NODE,
+                       &(struct berth_node){ .id = arena_format(&w.arena, "n%zu", i),
+                                             .seq = ++w.seq,
+                                             .state = NODE_READY,
+                                             .labels = { &nvme, c->nodes[i] < 0 },
+                                             .offers = world_amounts(&w, cores, 1 << 30) });
+        }
+        world_tell(&w, BERTH_JOB,
+                   &(struct berth_job){
+                       .id = "j",
+                       .name = "j",
+                       .seq = ++w.seq,
+                       .queue = "default",
+                       .min_available = c->n_tasks,
+                       .groups = &(struct berth_task_group){ .name = "task",
+                                                             .role = "task",
+                                                             .replicas = c->n_tasks,
+                                                             .asks = world_amounts(&w, c->asks, 1),
+                                                             .node_selector = { &nvme, 1 } },
+                       .n_groups = 1 });
+        world_cycle(&w);
+        why = explain(&w, "j");
+        CHECK_TEXT(wait_codes[why.state].word, c->code);
+        for (size_t i = 0; i < why.n_nodes; i++) {
+            n_label += why.nodes[i].code == WAIT_LABEL_MISMATCH;
+            n_cpu += why.nodes[i].code == WAIT_INSUFFICIENT_CPU;
+        }
+        CHECK_EQ(n_label, c->n_label);
+        CHECK_EQ(n_cpu, c->n_cpu);
+        if (c->node[0]) {
+            CHECK_TEXT(why.reason->node, c->node);
+            CHECK_TEXT(why.reason->wants ? why.reason->wants : "", c->wants ? c->wants : "");
+            CHECK_EQ(why.reason->free, c->free * 1000);
+            CHECK_EQ(why.reason->limit, c->limit * 1000);
+        }
+        world_fini(&w);
+    }
+}
+
 TEST(explain_names_the_taint_that_is_not_borne)
 {
     struct world w;

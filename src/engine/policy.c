@@ -7,7 +7,7 @@
 #include "base/str.h"
 #include "engine/setup.h"
 
-enum policy_kind { P_WORD, P_BOOL, P_DURATION, P_COUNT, P_MILLI, P_AGING, P_QUOTA };
+enum policy_kind { P_WORD, P_BOOL, P_DURATION, P_SPAN, P_COUNT, P_MILLI, P_AGING, P_QUOTA };
 
 /* Words in the order of their enums, separated by spaces. */
 static const struct {
@@ -37,11 +37,11 @@ static const struct {
     { "failover", P_BOOL, offsetof(struct policy, failover), NULL },
     { "minRuntime", P_DURATION, offsetof(struct policy, min_runtime_ms), NULL },
     { "protectAfter", P_DURATION, offsetof(struct policy, protect_after_ms), NULL },
-    { "reservationTtl", P_DURATION, offsetof(struct policy, reservation_ttl_ms), NULL },
-    { "inqueueTimeout", P_DURATION, offsetof(struct policy, inqueue_timeout_ms), NULL },
+    { "reservationTtl", P_SPAN, offsetof(struct policy, reservation_ttl_ms), NULL },
+    { "inqueueTimeout", P_SPAN, offsetof(struct policy, inqueue_timeout_ms), NULL },
     { "gangTimeout", P_DURATION, offsetof(struct policy, gang_timeout_ms), NULL },
-    { "heartbeatTimeout", P_DURATION, offsetof(struct policy, heartbeat_timeout_ms), NULL },
-    { "bootTime", P_DURATION, offsetof(struct policy, boot_time_ms), NULL },
+    { "heartbeatTimeout", P_SPAN, offsetof(struct policy, heartbeat_timeout_ms), NULL },
+    { "bootTime", P_SPAN, offsetof(struct policy, boot_time_ms), NULL },
     { "gangSearchSteps", P_COUNT, offsetof(struct policy, gang_search_steps), NULL },
     { "provisionAttempts", P_COUNT, offsetof(struct policy, provision_attempts), NULL },
     { "memoryHeadroom", P_MILLI, offsetof(struct policy, memory_milli), NULL },
@@ -91,6 +91,16 @@ static int read_duration(const struct berth_value *value, int64_t *out, struct e
     if (duration_parse(value->text, out, &why) < 0)
         return err_set(err, -EINVAL, "/%s: %s", value->key, why.text);
     return 0;
+}
+
+/* Of nothing, what it bounds would be over as it begins: room held for nobody, no node ever heard of. */
+static int read_span(const struct berth_value *value, int64_t *out, struct err *err)
+{
+    int r = read_duration(value, out, err);
+
+    if (r < 0 || *out > 0)
+        return r;
+    return err_set(err, -EINVAL, "/%s: must be more than 0s; \"never\" is without end", value->key);
 }
 
 static int read_count(const struct berth_value *value, int64_t *out, struct err *err)
@@ -165,6 +175,8 @@ static int read_option(size_t i, const struct berth_value *value, struct policy 
         return 0;
     case P_DURATION:
         return read_duration(value, at, err);
+    case P_SPAN:
+        return read_span(value, at, err);
     case P_COUNT:
         return read_count(value, at, err);
     case P_MILLI:

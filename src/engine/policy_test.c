@@ -24,33 +24,33 @@ static int check_option(const struct berth_value *option, struct err *err)
 
 static const struct {
     const char *name, *words; /* words: all that it takes; NULL: a duration or a count */
-    bool is_count;
+    bool is_count, is_some;   /* is_some: nothing, 0s, is refused */
 } options[] = {
-    { "victims", "every-tier first-tier", false },
-    { "victimUnit", "spare-or-whole task", false },
-    { "reclaim", "within-share plugins", false },
-    { "victimSet", "minimal greedy", false },
-    { "evict", "only-if-placed by-sum", false },
-    { "preemptFor", "minimum all", false },
-    { "reservations", "durable none", false },
-    { "search", "exact sample", false },
-    { "tie", "id rank hash spread pack", false },
-    { "enqueue", "bounded reference", false },
-    { "capacity", "usable all", false },
-    { "jobTie", "seq created", false },
-    { "anyGpu", "catalogue pool", false },
-    { "gpuModels", "order set", false },
-    { "commit", "atomic", false },
-    { "wake", "exact", false },
-    { "minRuntime", NULL, false },
-    { "protectAfter", NULL, false },
-    { "reservationTtl", NULL, false },
-    { "inqueueTimeout", NULL, false },
-    { "gangTimeout", NULL, false },
-    { "heartbeatTimeout", NULL, false },
-    { "bootTime", NULL, false },
-    { "gangSearchSteps", NULL, true },
-    { "provisionAttempts", NULL, true },
+    { "victims", "every-tier first-tier", false, false },
+    { "victimUnit", "spare-or-whole task", false, false },
+    { "reclaim", "within-share plugins", false, false },
+    { "victimSet", "minimal greedy", false, false },
+    { "evict", "only-if-placed by-sum", false, false },
+    { "preemptFor", "minimum all", false, false },
+    { "reservations", "durable none", false, false },
+    { "search", "exact sample", false, false },
+    { "tie", "id rank hash spread pack", false, false },
+    { "enqueue", "bounded reference", false, false },
+    { "capacity", "usable all", false, false },
+    { "jobTie", "seq created", false, false },
+    { "anyGpu", "catalogue pool", false, false },
+    { "gpuModels", "order set", false, false },
+    { "commit", "atomic", false, false },
+    { "wake", "exact", false, false },
+    { "minRuntime", NULL, false, false },
+    { "protectAfter", NULL, false, false },
+    { "reservationTtl", NULL, false, true },
+    { "inqueueTimeout", NULL, false, true },
+    { "gangTimeout", NULL, false, false },
+    { "heartbeatTimeout", NULL, false, true },
+    { "bootTime", NULL, false, true },
+    { "gangSearchSteps", NULL, true, false },
+    { "provisionAttempts", NULL, true, false },
 };
 
 static void takes(const struct berth_value *option, bool good)
@@ -84,6 +84,8 @@ TEST(policy_takes_each_word_of_an_option_and_no_other)
         }
         option = word(c->name, "90s");
         takes(&option, !c->words && !c->is_count);
+        option = word(c->name, "0s");
+        takes(&option, !c->words && !c->is_count && !c->is_some);
         option = word(c->name, "never");
         takes(&option, !c->words && !c->is_count);
     }

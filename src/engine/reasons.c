@@ -97,20 +97,39 @@ static const char *holder_of(struct session *s, const struct node *node, uint32_
     return holder ? arena_text(s->out, holder->id) : NULL;
 }
 
+/* The node with most of a dimension idle, and the most that one offers: of those that the task may
+ * run on, or of all where it may run on none. */
+static const struct node *nearest_node(struct session *s, struct kind *kind, uint32_t dim,
+                                       bool of_all, int64_t *limit)
+{
+    const struct column *c = &s->model->columns[dim];
+    const struct node *best = NULL;
+
+    *limit = 0;
+    for (uint32_t i = 0; i < s->model->nodes.n; i++) {
+        if (best && column_idle(c, i) <= column_idle(c, best->at) && c->offers[i] <= *limit)
+            continue;
+        if (!of_all && fit_predicate(s, kind, s->model->nodes.at[i]))
+            continue;
+        if (!best || column_idle(c, i) > column_idle(c, best->at))
+            best = s->model->nodes.at[i];
+        if (c->offers[i] > *limit)
+            *limit = c->offers[i];
+    }
+    return best || of_all ? best : nearest_node(s, kind, dim, true, limit);
+}
+
 /* Fills in a reason that is about one dimension: the node that came nearest. */
 static void explain_dim(struct session *s, struct kind *kind, uint32_t dim,
                         struct berth_reason *reason)
 {
     const struct column *c = &s->model->columns[dim];
-    const struct node *best = NULL;
+    const struct node *best = nearest_node(s, kind, dim, false, &reason->limit);
 
     reason->resource = dim_name(s, dim);
     reason->asked = asks_of(kind_charge(s->model, kind), dim);
-    reason->limit = largest(s->model, dim);
-    for (uint32_t i = 0; i < s->model->nodes.n; i++)
-        if ((!best || column_idle(c, i) > column_idle(c, best->at)) &&
-            !fit_predicate(s, kind, s->model->nodes.at[i]))
-            best = s->model->nodes.at[i];
+    if (reason->asked > largest(s->model, dim))
+        reason->limit = largest(s->model, dim); /* wherever it might run */
     if (!best)
         return;
     reason->free = column_idle(c, best->at) < 0 ? 0 : column_idle(c, best->at);
@@ -119,12 +138,15 @@ static void explain_dim(struct session *s, struct kind *kind, uint32_t dim,
         reason->blocker = holder_of(s, best, dim);
 }
 
-/* Fills in a reason that is about something else than room: the first node that says it. */
-static void explain_words(struct session *s, struct kind *kind, struct berth_reason *reason)
+/* Fills in a reason that is about something else than room: the first node that says it; `large`: of
+ * those that could hold the task. */
+static void explain_words(struct session *s, struct kind *kind, bool large,
+                          struct berth_reason *reason)
 {
     NODE_EACH (node, s->model) {
         struct berth_node_reason detail = { 0 };
-        if (fit_predicate(s, kind, node) != reason->code)
+        if ((large && !fits_when_empty(s->model, kind, node->at)) ||
+            fit_predicate(s, kind, node) != reason->code)
             continue;
         detail_of(s->model, kind, node, reason->code, s->out, &detail);
         reason->node = arena_text(s->out, node->id);
@@ -157,6 +179,33 @@ static uint32_t most_dim(const struct session *s, const struct fit_counts *count
     return most;
 }
 
+/* Whether a node's refusal is of what it is, not of what it holds or of how it is at the moment. */
+static bool is_lasting(enum wait_code code)
+{
+    return code >= WAIT_SHARD && code <= WAIT_VOLUME_ABSENT && code != WAIT_NODE_BUSY &&
+           code != WAIT_PORT_TAKEN;
+}
+
+/* What keeps the task off all nodes that could hold it, where those that it may run on never could:
+ * no room that comes free will help. WAIT_NONE: some may. */
+static enum wait_code kept_off(struct session *s, struct kind *kind)
+{
+    uint32_t by_code[WAIT_CODE_COUNT] = { 0 };
+    enum wait_code most = WAIT_NONE;
+
+    NODE_EACH (node, s->model) {
+        enum wait_code code;
+        if (!fits_when_empty(s->model, kind, node->at))
+            continue;
+        code = fit_predicate(s, kind, node);
+        if (!is_lasting(code))
+            return WAIT_NONE;
+        if (++by_code[code] > by_code[most])
+            most = code;
+    }
+    return most;
+}
+
 static void choose_code(struct session *s, struct kind *kind, const struct fit_counts *counts,
                         struct berth_reason *reason)
 {
@@ -170,6 +219,8 @@ static void choose_code(struct session *s, struct kind *kind, const struct fit_c
             explain_dim(s, kind, dim, reason);
     } else if (counts->n_fit) {
         reason->code = s->limited ? WAIT_NOT_YET_CONSIDERED : WAIT_BEHIND_HIGHER_RANK;
+    } else if ((reason->code = kept_off(s, kind))) {
+        explain_words(s, kind, true, reason);
     } else if ((dim = most_dim(s, counts)) != NOWHERE) {
         reason->code = s->model->dims.at[dim]->code;
         explain_dim(s, kind, dim, reason);
@@ -178,7 +229,7 @@ static void choose_code(struct session *s, struct kind *kind, const struct fit_c
         dim = reason->code == WAIT_FRAGMENTED ? kind_device_dim(s->model, kind) : NOWHERE;
         if (dim != NOWHERE)
             explain_dim(s, kind, dim, reason);
-        explain_words(s, kind, reason);
+        explain_words(s, kind, false, reason);
     }
 }
 
@@ -217,13 +268,6 @@ static const struct berth_reason *why_reason(struct session *s, const struct why
     return reason;
 }
 
-/* Whether a node's refusal is of what it is, not of what it holds or of how it is at the moment. */
-static bool is_lasting(enum wait_code code)
-{
-    return code >= WAIT_SHARD && code <= WAIT_VOLUME_ABSENT && code != WAIT_NODE_BUSY &&
-           code != WAIT_PORT_TAKEN;
-}
-
 /* How many tasks of the kind the nodes could hold if they were empty; `later`: and those too that are
  * away or closed for now. */
 static uint64_t most_ever(struct session *s, struct kind *kind, bool later)
@@ -260,6 +304,7 @@ static const struct berth_reason *gang_reason(struct session *s, struct job *job
     struct kind *kind = seat->stuck ? seat->stuck : job->groups[0].kind;
     const struct berth_reason *stuck = kind_reason(s, kind);
     struct berth_reason *reason;
+    uint64_t most;
 
     if (stuck->code == WAIT_LARGER_THAN_ANY_NODE || stuck->code == WAIT_NO_NODE_KNOWN)
         return stuck;
@@ -270,7 +315,10 @@ static const struct berth_reason *gang_reason(struct session *s, struct job *job
     reason->promised = seat->promised;
     reason->needed = job->min_available;
     reason->stuck_group = stuck_group(s, job, kind);
-    if (job->n_groups == 1 && most_ever(s, kind, false) < job->min_available) {
+    most = job->n_groups == 1 ? most_ever(s, kind, false) : UINT64_MAX;
+    if (!most) {
+        reason->code = stuck->code; /* not even one: what keeps each off is why, not how many */
+    } else if (most < job->min_available) {
         reason->code = WAIT_LARGER_THAN_CLUSTER;
         reason->wants = reason->has = NULL; /* what one node lacks is not why */
     }
@@ -300,7 +348,9 @@ const struct berth_reason *kind_never(struct session *s, const struct job *job, 
             explain_dim(s, kind, dim, reason);
     } else if (n_lasting == s->model->nodes.n) {
         reason->code = most_nodes(&counts);
-        explain_words(s, kind, reason);
+        explain_words(s, kind, false, reason);
+    } else if ((reason->code = kept_off(s, kind))) {
+        explain_words(s, kind, true, reason);
     } else if (job->n_groups == 1 && most_ever(s, kind, true) < job->min_available) {
         reason->code = WAIT_LARGER_THAN_CLUSTER;
         reason->needed = job->min_available;

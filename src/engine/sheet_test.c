@@ -2,6 +2,7 @@
 #include "engine/sheet.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "engine/engine.h"
 #include "engine/kept.h"
@@ -219,4 +220,75 @@ TEST(sheet_says_what_each_node_says_alone)
     for (uint64_t i = 0; i < 10; i++)
         check_random_world(&random, names[i % 2], i);
     CHECK(n_open > 100);
+}
+
+/* Four nodes, a letter each: f and s have the label fast or slow, upper case is not heard of; the job
+ * asks for fast where `picky`. */
+static const struct {
+    const char *name, *nodes, *fits; /* fits: x where the node does */
+    bool picky;
+} unheard[] = {
+    { "all of one class are heard of", "ffff", "xxxx", false },
+    { "one of a class is not heard of", "ffFf", "xx-x", false },
+    { "the first of a class is not heard of", "Ffff", "-xxx", false },
+    { "none of a class is heard of", "FFFF", "----", false },
+    { "of two classes one is not heard of", "fsFs", "xx-x", false },
+    { "a class of which none is heard of", "ffSS", "xx--", false },
+    { "asked for by label", "fsFf", "x--x", true },
+    { "only those of the label are not heard of", "sFsF", "----", true },
+};
+
+/* What an open sheet says of the nodes, where others may have asked what their classes say, of those
+ * too that take no work: what comes back is asked of so. */
+static void check_unheard(struct session *s, const char *fits, bool was_asked)
+{
+    struct kind *kind = s->model->jobs.at[0]->groups[0].kind;
+    uint32_t n = (uint32_t)s->model->nodes.n;
+    struct sheet sheet;
+
+    NODE_EACH (node, s->model)
+        if (was_asked)
+            CHECK_EQ(fit_fixed(s, kind, node) == WAIT_LABEL_MISMATCH,
+                     kind->spec->node_selector.n && node->kept->labels.at[0].value[0] == 's');
+    for (int time = 0; time < 2; time++) /* what classes say is known from the first time on */
+        sheet_find(s, kind, 0, n, &sheet);
+    CHECK(sheet.is_open);
+    CHECK_EQ(sheet.n_fit > 0, strchr(fits, 'x') != NULL);
+    sheet_close(&sheet);
+    for (uint32_t i = 0; i < n; i++)
+        CHECK_EQ(sheet.fail[i] == FAIL_NONE, fits[i] == 'x');
+}
+
+TEST(an_open_sheet_minds_who_takes_work)
+{
+    ROW_EACH (c, unheard) {
+        static const struct berth_label fast = { "disk", "fast" }, slow = { "disk", "slow" };
+        struct berth_task_group group = { .name = "task",
+                                          .replicas = 1,
+                                          .node_selector = { &fast, c->picky } };
+        struct arena out = { 0 };
+        struct session *s;
+        struct world w;
+
+        world_init(&w);
+        world_queue(&w, "default");
+        group.asks = world_amounts(&w, 1, 1);
+        for (size_t i = 0; c->nodes[i]; i++)
+            world_tell(&w, BERTH_NODE,
+                       &(struct berth_node){
+                           .id = arena_format(&w.arena, "n%zu", i),
+                           .seq = i + 1,
+                           .state = strchr("FS", c->nodes[i]) ? NODE_UNREACHABLE : NODE_READY,
+                           .labels = { strchr("Ff", c->nodes[i]) ? &fast : &slow, 1 },
+                           .offers = world_amounts(&w, 4, 4) });
+        world_tell(&w, BERTH_JOB,
+                   &(struct berth_job){
+                       .id = "j", .seq = 1, .queue = "default", .groups = &group, .n_groups = 1 });
+        s = session_open(engine_model(w.engine), engine_setup(w.engine), &w.in, &out);
+        check_unheard(s, c->fits, false);
+        check_unheard(s, c->fits, true);
+        session_close(s);
+        arena_fini(&out);
+        world_fini(&w);
+    }
 }

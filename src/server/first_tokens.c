@@ -50,6 +50,9 @@ static int read_token(const char *path, struct str *out, struct err *err)
     int r;
 
     if (access(path, F_OK) == 0) {
+        r = file_check_secret(path, err);
+        if (r < 0)
+            return r;
         r = file_read(AT_FDCWD, path, TOKEN_MAX_BYTES, out, err);
         while (r == 0 && out->len && isspace((unsigned char)out->data[out->len - 1]))
             out->data[--out->len] = '\0';
@@ -91,8 +94,9 @@ static int put_token(struct server *server, const char *token, enum right right,
     ledger_send(server->ledger, op);
     while (sem_wait(&done) < 0 && errno == EINTR)
         ;
-    if (op->problem.code)
-        r = err_set(err, -EIO, "keep the first token: %s", op->problem.detail);
+    if (op->problem.code) /* a ledger that cannot be written is as a full disk: it may pass */
+        r = err_set(err, op->problem.code == PROBLEM_STORE_UNAVAILABLE ? -ENOSPC : -EIO,
+                    "keep the first token: %s", op->problem.detail);
     op_free(op);
     sem_destroy(&done);
     return r;

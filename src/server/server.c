@@ -137,10 +137,10 @@ static void serve_for(struct loop *loop, int64_t ms)
     timer_free(timer);
 }
 
-static void wait_for_room(struct server *server, const char *why)
+static void wait_for_room(struct server *server, const char *what, const char *why)
 {
     if (!server->waits_for[0])
-        log_error("the disk is full: the ledger cannot be opened yet", "why", why, NULL);
+        log_error(what, "why", why, NULL);
     snprintf(server->waits_for, sizeof(server->waits_for), "%s", why);
     serve_for(server->loop, LOOK_MS);
     if (server->node_loop != server->loop)
@@ -149,31 +149,38 @@ static void wait_for_room(struct server *server, const char *why)
 
 /* A server that ran would answer 503 until there is room again, so one that begins does the same: what
  * was promised is safe in the ledger, and nothing is promised before it is open. */
-static int open_ledger(struct server *server, const struct ledger_options *options, struct err *err)
+static int try_for_room(struct server *server, const char *what,
+                        int (*fn)(struct server *server, struct err *err), struct err *err)
 {
     for (;;) {
         struct err why = { 0 };
-        int r = ledger_open(options, &server->ledger, &why);
+        int r = fn(server, &why);
 
         if (r != -ENOSPC || !server->options.waits_for_room) {
             if (r == 0 && server->waits_for[0])
-                log_info("there is room again: the ledger is open", NULL);
+                log_info("there is room again", NULL);
             server->waits_for[0] = '\0';
             return r < 0 ? err_set(err, r, "%s", why.text) : 0;
         }
-        wait_for_room(server, why.text);
+        wait_for_room(server, what, why.text);
     }
+}
+
+static int open_ledger(struct server *server, struct err *err)
+{
+    struct ledger_options options = { .store = server->store,
+                                      .clock = server->clock,
+                                      .server = server->name,
+                                      .at_point = server->options.at_point,
+                                      .on_trouble = say_trouble };
+
+    return ledger_open(&options, &server->ledger, err);
 }
 
 /* The ledger and all that listens to it. */
 static int open_parts(struct server *server, struct err *err)
 {
     const struct server_options *options = &server->options;
-    struct ledger_options ledger = { .store = server->store,
-                                     .clock = server->clock,
-                                     .server = server->name,
-                                     .at_point = options->at_point,
-                                     .on_trouble = say_trouble };
     struct nodes_options nodes = { .loop = server->node_loop,
                                    .clock = server->clock,
                                    .ttl_ms = options->node_ttl_ms,
@@ -195,7 +202,8 @@ static int open_parts(struct server *server, struct err *err)
 
     r = feed_engine_headroom(&from, &server->memory_milli, err);
     if (r == 0)
-        r = open_ledger(server, &ledger, err);
+        r = try_for_room(server, "the disk is full: the ledger cannot be opened yet", open_ledger,
+                         err);
     if (r < 0)
         return r;
     ledger_listen(server->ledger, follow_batch, server);
@@ -234,29 +242,8 @@ static int start_node_thread(struct server *server, struct err *err)
     return r ? err_sys(err, -r, "start the nodes' thread") : 0;
 }
 
-static int start_threads(struct server *server, struct err *err)
-{
-    int r = ledger_start(server->ledger, err);
-
-    for (; r == 0 && server->readers.n < SERVER_READERS; server->readers.n += r == 0)
-        r = reader_open(server->ledger, &server->readers.at[server->readers.n], err);
-    if (r == 0)
-        r = pool_open("readers", SERVER_READERS, &server->pool, err);
-    if (r == 0)
-        r = first_tokens_make(server, err);
-    if (r == 0)
-        r = cycle_start(server->cycle, err);
-    if (r == 0)
-        r = view_start(server->view, err);
-    if (r == 0)
-        r = steward_start(server->steward, err);
-    if (r == 0)
-        r = start_node_thread(server, err);
-    return r;
-}
-
 /* DATA/address says where a server that chose its port can be found, while it serves. */
-static int write_address(const struct server *server, struct err *err)
+static int write_address(struct server *server, struct err *err)
 {
     CLEANUP(freep) char *path = text_format("%s/address", server->data);
     CLEANUP(freep) char *url = text_format("http://%s\n", server_address(server));
@@ -269,6 +256,39 @@ static void forget_address(const struct server *server)
     CLEANUP(freep) char *path = text_format("%s/address", server->data);
 
     unlink(path);
+}
+
+/* What is written beside the ledger. It comes before all that decides: nothing is placed by a server
+ * that answers nobody yet. */
+static int write_files(struct server *server, struct err *err)
+{
+    int r = first_tokens_make(server, err);
+
+    if (r == 0)
+        r = write_address(server, err);
+    server->is_announced = r == 0;
+    return r;
+}
+
+static int start_threads(struct server *server, struct err *err)
+{
+    int r = ledger_start(server->ledger, err);
+
+    for (; r == 0 && server->readers.n < SERVER_READERS; server->readers.n += r == 0)
+        r = reader_open(server->ledger, &server->readers.at[server->readers.n], err);
+    if (r == 0)
+        r = pool_open("readers", SERVER_READERS, &server->pool, err);
+    if (r == 0)
+        r = try_for_room(server, "the disk is full: the server cannot begin yet", write_files, err);
+    if (r == 0)
+        r = cycle_start(server->cycle, err);
+    if (r == 0)
+        r = view_start(server->view, err);
+    if (r == 0)
+        r = steward_start(server->steward, err);
+    if (r == 0)
+        r = start_node_thread(server, err);
+    return r;
 }
 
 int server_open(const struct server_options *options, struct server **out, struct err *err)
@@ -289,9 +309,6 @@ int server_open(const struct server_options *options, struct server **out, struc
         r = open_parts(server, err);
     if (r == 0)
         r = start_threads(server, err);
-    if (r == 0)
-        r = write_address(server, err);
-    server->is_announced = r == 0;
     /* These were borrowed for this call. */
     server->options.listen = server->options.worker_listen = NULL;
     server->options.data = server->options.store = NULL;

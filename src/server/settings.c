@@ -278,6 +278,16 @@ static void read_scheduler(const struct json_at *top, struct server_config *conf
         problem_add(top->problem, found.code, "/scheduler", "%s", found.detail);
 }
 
+/* A time of which nothing is no sense; to leave it out is the way to the default. */
+static void read_span(const struct json_at *up, const char *key, int64_t most_ms, int64_t *out_ms)
+{
+    struct json_at at = json_at_member(up, key);
+
+    if (json_get_duration(up, key, most_ms, out_ms) && *out_ms == 0)
+        json_refuse(&at, PROBLEM_INVALID_FIELD,
+                    "must be more than 0s; leave it out for the default");
+}
+
 static void read_nodes(const struct json_at *top, struct server_options *out)
 {
     struct json_at at, at_ttl, at_beat;
@@ -285,8 +295,8 @@ static void read_nodes(const struct json_at *top, struct server_options *out)
 
     if (!begin_part(top, "nodes", nodes_keys, COUNT_OF(nodes_keys), &at))
         return;
-    json_get_duration(&at, "ttl", DAY_MS, &out->node_ttl_ms);
-    json_get_duration(&at, "beat", DAY_MS, &out->node_beat_ms);
+    read_span(&at, "ttl", DAY_MS, &out->node_ttl_ms);
+    read_span(&at, "beat", DAY_MS, &out->node_beat_ms);
     at_ttl = json_at_member(&at, "ttl");
     at_beat = json_at_member(&at, "beat");
     ttl_ms = out->node_ttl_ms ? out->node_ttl_ms : SERVER_NODE_TTL_MS;
@@ -309,8 +319,8 @@ static void read_document(const struct json_at *top, struct server_options *out)
     json_get_text(top, "data", &out->data);
     json_get_text(top, "store", &out->store);
     json_get_text(top, "tokenFile", &out->token_file);
-    json_get_duration(top, "retain", TEN_YEARS_MS, &out->retain_ms);
-    json_get_duration(top, "orderTimeout", TEN_YEARS_MS, &out->order_ttl_ms);
+    read_span(top, "retain", TEN_YEARS_MS, &out->retain_ms);
+    read_span(top, "orderTimeout", TEN_YEARS_MS, &out->order_ttl_ms);
     if (begin_part(top, "tokens", tokens_keys, COUNT_OF(tokens_keys), &at))
         json_get_duration(&at, "lifetime", TEN_YEARS_MS, &out->token_lifetime_ms);
     read_nodes(top, out);

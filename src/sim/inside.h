@@ -16,7 +16,8 @@ struct paths {
 };
 
 void paths_fini(struct paths *paths);
-/** Adds a file, or the documents beneath a folder in the order of their names. */
+/** Adds a file, or the documents beneath a folder in the order of their names; -ENOENT where it has
+ * none. */
 MUST_CHECK int paths_add(struct paths *paths, const char *path, struct err *err);
 
 int sim_check(char **files, size_t n, bool as_json);

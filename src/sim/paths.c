@@ -59,5 +59,12 @@ static int add(struct paths *paths, const char *path, int depth, struct err *err
 
 int paths_add(struct paths *paths, const char *path, struct err *err)
 {
-    return add(paths, path, 0, err);
+    size_t before = paths->n;
+    int r = add(paths, path, 0, err);
+
+    if (r < 0 || paths->n > before)
+        return r;
+    return err_set(err, -ENOENT,
+                   "%s: no documents in it; looked for *.json and *.yaml, in its folders too",
+                   path);
 }

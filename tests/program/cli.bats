@@ -256,6 +256,46 @@ END
     fails_with 7 ps --addr http://127.0.0.1:1 --token-file <(echo secret) --give-up 0s
 }
 
+# as_nobody COMMAND...: as a user that is not root, who can do nothing in this folder.
+as_nobody() {
+    setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
+}
+
+@test "a token is refused by who asks, root or not" {
+    [ "$(id -u)" = 0 ] || skip "needs root"
+    chmod 755 "$HOME"
+    for mode in 600 640 604; do
+        printf secret >"mine$mode"
+        printf secret >"theirs$mode"
+        chmod "$mode" "mine$mode" "theirs$mode"
+        chown 65534:65534 "theirs$mode"
+    done
+    asks=("$BERTH" ps --addr http://127.0.0.1:1 --give-up 0s --token-file)
+    # WHO FILE EXIT WORDS: 7 is a token that was taken, for an address where nobody is.
+    while read -r who file code words; do
+        case $who in
+        root) run "${asks[@]}" "$file" ;;
+        nobody) run as_nobody "${asks[@]}" "$file" ;;
+        esac
+        echo "$who $file: exit $status, wanted $code: $output"
+        [ "$status" -eq "$code" ]
+        [[ $output == *"$words"* ]]
+        n=$((n + 1))
+    done <<'END'
+root mine600 7
+root mine640 6 others can read the token in mine640 (mode 0640)
+root mine604 6 others can read the token in mine604 (mode 0604)
+root theirs640 7
+nobody theirs600 7
+nobody theirs640 6 others can read the token in theirs640 (mode 0640)
+nobody theirs604 6 others can read the token in theirs604 (mode 0604)
+nobody mine604 7
+nobody mine600 6 the token cannot be read: open mine600: Permission denied
+nobody none 6 the token cannot be read: open none: No such file or directory
+END
+    [ "$n" = 10 ]
+}
+
 @test "docs/cli.md has the help of every verb as it is" {
     while read -r verb; do
         echo "berth $verb is not as docs/cli.md has it; write it anew by: berth help --markdown"
@@ -284,8 +324,72 @@ END
     done
     fails_with 2 run --imgae dir:/x -- true
     [[ $output == *"did you mean --image?"* ]]
+    for ttl in 0s 0ms; do
+        fails_with 2 server --node-ttl "$ttl" --data "$HOME/data"
+        [[ $output == *"--node-ttl: must be more than 0s"* ]]
+    done
     fails_with 2 run --image dir:/x true
     [[ $output == *"a command stands behind --"* ]]
+}
+
+@test "each key of the job file has a flag, or words why it has none" {
+    flags=(--addr http://127.0.0.1:1 --give-up 0s --image dir:/x)
+    for verb in submit run plan; do
+        # What comes later, as the file says it.
+        for flag in gpus after pool spot port volume gpu ports volumes; do
+            fails_with 2 "$verb" "${flags[@]}" "--$flag=x" -- true
+            [[ $output == *"--$flag: comes with a later version; leave it out for now"* ]]
+        done
+        for flag in affinity groups kind command args; do
+            fails_with 2 "$verb" "${flags[@]}" "--$flag" x -- true
+            [[ $output == *"--$flag: "* ]]
+            [[ $output != *"unknown flag"* ]]
+        done
+        # What the file calls otherwise.
+        while read -r key flag; do
+            fails_with 2 "$verb" "${flags[@]}" "--$key=1" -- true
+            [[ $output == *"unknown flag --$key; did you mean --$flag?"* ]]
+        done <<'END'
+limit time
+replicas tasks
+minAvailable min-available
+onFailure on-failure
+nodeSelector node-selector
+preferredLabels prefer
+tolerations toleration
+labels label
+workDir work-dir
+END
+    done
+    # Every key of the page, by its tables, is known as a flag in one of these ways.
+    while read -r key; do
+        run "$BERTH" submit "${flags[@]}" "--$key=1" -- true
+        echo "$key: $output"
+        [[ $output != *"unknown flag --$key"* ]] || [[ $output == *"did you mean --"* ]]
+        n=$((n + 1))
+    done < <(sed -n 's/^| `\([a-zA-Z]*\)` |.*/\1/p' "$ROOT/docs/job-format.md" | sort -u)
+    [ "$n" -gt 30 ]
+    # What is taken reaches the server; what will not do is told as of a file.
+    fails_with 7 submit "${flags[@]}" --budget maxUnavailable=30% --topology hard:rack --backoff 1s --backoff-max 1m -- true
+    fails_with 2 submit "${flags[@]}" --budget most=1 -- true
+    [[ $output == *"/budget/most"* ]]
+    fails_with 2 submit "${flags[@]}" --topology firm -- true
+    [[ $output == *"--topology: "* ]]
+}
+
+@test "what zero means is said, and a bare zero is no time" {
+    printf 'runtime: process\ncommand: [true]\nlimit: 0\n' >zero.yaml
+    sed -i 's/\[true\]/["true"]/' zero.yaml
+    fails_with 2 submit zero.yaml --addr http://127.0.0.1:1
+    [[ $output == *'zero.yaml:3:1: /limit: must be text with a unit, such as "30s"'* ]]
+    sed -i 's/limit: 0/limit: 0s/' zero.yaml
+    fails_with 7 submit zero.yaml --addr http://127.0.0.1:1 --give-up 0s
+    for flag in time deadline backoff grace; do
+        "$BERTH" submit --help | grep -q -- "--$flag .*0s: "
+    done
+    for key in limit deadline grace retries; do
+        grep "^| \`$key\`" "$ROOT/docs/job-format.md" | grep -q '`0s`'
+    done
 }
 
 @test "a job file's faults are told with their line" {

@@ -211,12 +211,56 @@ server_goes_on() {
     : >"$DATA.log"
     start_waiting
     server_goes_on "$job"
-    # Whoever ends it meanwhile does not wait.
-    kill_dev
+    # Whoever ends it meanwhile does not wait. (After a kill the next try may find room in what the first
+    # one left: only a ledger that was closed stays as full as it is.)
+    stop_dev
     fill
     : >"$DATA.log"
     start_waiting
     stop_dev
+}
+
+@test "a server waits for room for what it writes beside its ledger" {
+    mount -t tmpfs -o size=1m berth-test "$DATA"
+    store=sqlite:$BATS_TEST_TMPDIR/ledger.db
+    for way in first again; do # tokens and address; the address alone
+        fill
+        : >"$DATA.log"
+        "$BERTH" server --data "$DATA" --store "$store" --listen 127.0.0.1:0 >>"$DATA.log" 2>&1 3>&- &
+        DEV_PID=$!
+        until_true 20 grep -q 'the disk is full: the server cannot begin yet' "$DATA.log"
+        [ ! -s "$DATA/address" ]
+        kill -0 "$DEV_PID"
+        rm "$DATA/filler" "$DATA/filler2"
+        until_true 20 test -s "$DATA/address"
+        grep -q 'there is room again' "$DATA.log"
+        BERTH_ADDR=$(cat "$DATA/address")
+        export BERTH_ADDR BERTH_TOKEN_FILE=$DATA/token
+        until_true 20 "$BERTH" submit --quiet -o id --runtime process -- true
+        [ "$way" = again ] || stop_dev
+    done
+    # Whoever ends it while it waits does not wait.
+    stop_dev
+    fill
+    : >"$DATA.log"
+    "$BERTH" server --data "$DATA" --store "$store" --listen 127.0.0.1:0 >>"$DATA.log" 2>&1 3>&- &
+    DEV_PID=$!
+    until_true 20 grep -q 'the disk is full: the server cannot begin yet' "$DATA.log"
+    stop_dev
+}
+
+@test "a server refuses a token's file of its own that others can read" {
+    mkdir -p "$DATA"
+    printf '%064d\n' 7 >"$DATA/given"
+    chmod 644 "$DATA/given"
+    run timeout 20 "$BERTH" server --data "$DATA" --token-file "$DATA/given" --listen 127.0.0.1:0
+    [ "$status" -ne 0 ] && [ "$status" -ne 124 ]
+    [[ $output == *"others can read the token in $DATA/given (mode 0644)"* ]]
+    chmod 600 "$DATA/given"
+    "$BERTH" server --data "$DATA" --token-file "$DATA/given" --listen 127.0.0.1:0 >>"$DATA.log" 2>&1 3>&- &
+    DEV_PID=$!
+    until_true 20 test -s "$DATA/address"
+    "$BERTH" job list --addr "$(cat "$DATA/address")" --token-file "$DATA/given"
 }
 
 @test "a data folder that was moved away is noticed" {

@@ -284,6 +284,40 @@ S
     "$BERTH" logs "$id" --attempt 2 | grep -q 'try 2' # of its only task
 }
 
+@test "wait prints each end in the form that is asked for" {
+    good=$("$BERTH" submit -o id --runtime process -- true)
+    bad=$("$BERTH" submit -o id --runtime process -- sh -c 'exit 9')
+    # JSON is the job as the API has it; the code is the largest, whatever the form.
+    run --separate-stderr "$BERTH" wait "$good" "$bad" -o json --timeout 60s
+    [ "$status" -eq 9 ]
+    jq -se --arg good "$good" --arg bad "$bad" 'map({(.id): [.state, .code]}) | add == {
+        ($good): ["succeeded", 0], ($bad): ["failed", 9]}' <<<"$output"
+    [ "$(jq -cS . <<<"$output" | sort)" = "$(for id in "$good" "$bad"; do "$BERTH" job show "$id" -o json | jq -cS .; done | sort)" ]
+    run "$BERTH" wait "$good" "$bad" -o jsonl --exit-code=state
+    [ "$status" -eq 1 ]
+    [ "${#lines[@]}" = 2 ]
+    run "$BERTH" wait "$good" "$bad" -o cols=ID,STATE
+    [ "$status" -eq 9 ]
+    [ "${#lines[@]}" = 3 ] # one head
+    [[ ${lines[0]} == ID* ]]
+    run "$BERTH" wait "$good" -o id
+    [ "$status" -eq 0 ]
+    [ "$output" = "$good" ]
+    run "$BERTH" wait "$good"
+    [ "$output" = "$good  succeeded  exit 0" ]
+    run "$BERTH" wait "$good" --quiet -o json
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
+    run "$BERTH" wait "$good" -o cols=NONE
+    [ "$status" -eq 2 ]
+    # A job that is not over prints nothing, but who has ended does, and its code waits for no other.
+    id=$("$BERTH" submit -o id --runtime process -- sleep 600)
+    run --separate-stderr "$BERTH" wait "$good" "$id" -o name --timeout 1s
+    [ "$status" -eq 8 ]
+    [ "${#lines[@]}" = 1 ]
+    "$BERTH" cancel "$id"
+}
+
 @test "wait gives a time-out its own code" {
     id=$("$BERTH" submit -o id --runtime process -- sleep 600)
     run "$BERTH" wait "$id" --timeout 1s

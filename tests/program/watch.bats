@@ -111,5 +111,13 @@ $b pending" ]
     [ "${#lines[@]}" = 1500 ]
     [ "$stderr" = "more than 1499 jobs; see --limit" ]
     "$BERTH" ps --limit 1499 -o json | jq -e '.next and (.items | length) == 1499'
+    # Sorted by what only the table has, it has no cursor, and says so by none.
+    run --separate-stderr "$BERTH" ps --limit 1499 --sort INFO
+    [ "${#lines[@]}" = 1500 ]
+    [ "$stderr" = "more than 1499 jobs; see --limit" ]
+    "$BERTH" ps --limit 1499 --sort INFO -o json | jq -e '(has("next") | not) and (.items | length) == 1499'
+    "$BERTH" queue create other >/dev/null
+    run --separate-stderr "$BERTH" queue list --limit 1
+    [ "$stderr" = "more than 1 queues; see --limit" ]
     "$BERTH" ps --limit 1501 -o json | jq -e '(has("next") | not) and (.items | length) == 1500'
 }
