@@ -367,6 +367,14 @@ bool queue_may_allocate(struct session *s, const struct queue *queue, const stru
     return true;
 }
 
+bool victims_are_guarded(struct session *s, const struct victims *victims)
+{
+    USES (use, s, HOOKED_ALLOCATABLE)
+        if (use->plugin->guards && use->plugin->guards(s, use, victims))
+            return true;
+    return false;
+}
+
 /* --- Victims */
 
 static struct victims victims_room(struct session *s, size_t n)

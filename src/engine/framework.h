@@ -148,6 +148,9 @@ struct plugin {
                        const struct task *task);
     bool (*allocatable)(struct session *s, struct plugin_use *use, const struct queue *queue,
                         const struct kind *kind, struct why *why);
+    /** Whether some of these victims leave what must stay free, so that `allocatable` may refuse once
+     * they are gone what it allows before; NULL: never. */
+    bool (*guards)(struct session *s, struct plugin_use *use, const struct victims *victims);
 
     /** Adds to the scores of domains in which a sub-job's tasks would fit. */
     void (*domain_scores)(struct session *s, struct plugin_use *use, const struct sub_job *sub,
@@ -264,6 +267,8 @@ bool queue_is_overused(struct session *s, const struct queue *queue);
 bool queue_is_preemptive(struct session *s, const struct queue *queue, const struct task *task);
 bool queue_may_allocate(struct session *s, const struct queue *queue, const struct kind *kind,
                         struct why *why);
+/** Whether a queue that may have more now may be refused it once some of the victims are gone. */
+bool victims_are_guarded(struct session *s, const struct victims *victims);
 /** Whether all plugins that have a say could let somebody go for the job. */
 bool victims_may_be(struct session *s, const struct job *job, bool reclaim);
 /** The victims among `from`, after all tiers; lists live in the session's arena. */

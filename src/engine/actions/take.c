@@ -152,14 +152,16 @@ static bool go_one_by_one(const struct session *s, const struct victims *set)
     return true;
 }
 
-/* Whether room for amounts is all that can keep the task from the node. */
-static bool is_about_amounts(struct session *s, const struct task *task, const struct node *node)
+/* Whether room for amounts is all that can keep the task from the node, whoever of them goes. */
+static bool is_about_amounts(struct session *s, const struct task *task, const struct node *node,
+                             const struct victims *set)
 {
     struct why why;
 
     return !s->in.is_cold && !s->protect && !node->n_over && sheet_is_plain(s, task->group->kind) &&
            !fit_predicate(s, task->group->kind, node) &&
-           queue_may_allocate(s, task->group->job->queue, task->group->kind, &why);
+           queue_may_allocate(s, task->group->job->queue, task->group->kind, &why) &&
+           !victims_are_guarded(s, set);
 }
 
 /* Marks in order until the task would fit, then takes back each without whom it would too. */
@@ -216,7 +218,7 @@ static bool clear_node(struct statement *stmt, struct task *task, struct node *n
 
     if (!set.n || !fits_future(s, task, node, &set))
         return false;
-    if (go_one_by_one(s, &set) && is_about_amounts(s, task, node))
+    if (go_one_by_one(s, &set) && is_about_amounts(s, task, node, &set))
         mark_by_amounts(s, task, node, &set, marked);
     else if (!mark_by_trial(stmt, task, node, &set, marked, reason_of(reclaim)))
         return false;
@@ -280,18 +282,16 @@ static bool take_cheapest(struct session *s, struct task *task, bool reclaim)
     return true;
 }
 
-/* Promises a task room that nobody holds; false: its queue may have no more. */
-static bool take_free(struct session *s, struct task *task)
+/* Promises a task room that nobody holds, if its queue may have more. */
+static void take_free(struct session *s, struct task *task)
 {
     struct statement stmt = statement_open(s);
     struct choice choice;
     struct why why;
 
-    if (!queue_may_allocate(s, task->group->job->queue, task->group->kind, &why))
-        return false;
-    if (protect_best(s, task, &choice))
+    if (queue_may_allocate(s, task->group->job->queue, task->group->kind, &why) &&
+        protect_best(s, task, &choice))
         statement_pipeline(&stmt, task, choice.node, false, choice.score);
-    return true;
 }
 
 static void take_held(struct session *s, struct task *task, bool reclaim)
@@ -346,14 +346,12 @@ static struct saved evictions_first(struct session *s, const struct saved *from)
     return to;
 }
 
-/* Does operations again, as far as (capped) the queue may have what they promise. */
-static bool redo(struct statement *stmt, const struct saved *saved, bool capped)
+/* Does operations again, as far as the queue may have what they promise. */
+static bool redo(struct statement *stmt, const struct saved *saved)
 {
     struct statement own = statement_open(stmt->s);
     struct why why;
 
-    if (!capped)
-        return statement_recover(stmt, saved);
     for (size_t i = 0; i < saved->n; i++) {
         const struct task *task = saved->at[i].task;
         struct saved one = { &saved->at[i], 1 };
@@ -367,13 +365,38 @@ static bool redo(struct statement *stmt, const struct saved *saved, bool capped)
     return true;
 }
 
+/* Whether the queue may have all that is promised, whoever is evicted for it. */
+static bool is_allowed_anyway(struct statement *stmt)
+{
+    struct session *s = stmt->s;
+    struct saved found = statement_save(stmt);
+    struct victims evicted = { ARENA_NEW0_N(&s->arena, struct task *, found.n + 1), 0 };
+    bool allowed = true;
+    struct why why;
+
+    statement_discard(stmt);
+    for (size_t i = 0; i < found.n && allowed; i++) {
+        struct task *task = found.at[i].task;
+        if (found.at[i].kind == OP_EVICT) {
+            evicted.at[evicted.n++] = task;
+            continue;
+        }
+        allowed = queue_may_allocate(s, task->group->job->queue, task->group->kind, &why);
+        if (allowed)
+            statement_pipeline(stmt, task, found.at[i].node, true, 0);
+    }
+    statement_discard(stmt);
+    allowed = allowed && !victims_are_guarded(s, &evicted);
+    return statement_recover(stmt, &found) && allowed;
+}
+
 /* Takes units back, most urgent first, without which everything still fits. */
-static void give_back(struct statement *stmt, bool capped)
+static void give_back(struct statement *stmt)
 {
     struct session *s = stmt->s;
     struct saved found, all;
 
-    if (!capped && can_give_back(stmt)) {
+    if (can_give_back(stmt) && is_allowed_anyway(stmt)) {
         give_back_units(stmt);
         return;
     }
@@ -390,7 +413,7 @@ static void give_back(struct statement *stmt, bool capped)
             if (one ? k != i : all.at[k].kind != OP_EVICT || all.at[k].task->group->job != job)
                 without.at[without.n++] = all.at[k];
         statement_discard(stmt);
-        if (redo(stmt, &without, capped)) {
+        if (redo(stmt, &without)) {
             bool holds = true;
             for (size_t k = 0; k < without.n && holds; k++)
                 holds = without.at[k].kind == OP_EVICT ||
@@ -440,7 +463,7 @@ bool take_room(struct session *s, struct job *job, bool reclaim)
 {
     struct statement stmt = statement_open(s);
     struct victims tasks;
-    bool is_short, capped = false;
+    bool is_short;
 
     if (!take_is_short(s, job) || job->kept->topology.mode || job->kept->n_sub_groups)
         return false;
@@ -449,7 +472,7 @@ bool take_room(struct session *s, struct job *job, bool reclaim)
     tasks = tasks_pending(s, job, true); /* who asks for nothing may be short of a slot */
     /* What nobody holds comes first, so that the share is judged with all of the placement. */
     for (size_t i = 0; i < tasks.n && take_is_short(s, job); i++)
-        capped = !take_free(s, tasks.at[i]) || capped;
+        take_free(s, tasks.at[i]);
     for (size_t i = 0; i < tasks.n && take_is_short(s, job); i++)
         if (tasks.at[i]->state == BERTH_TASK_PENDING)
             take_held(s, tasks.at[i], reclaim);
@@ -461,7 +484,7 @@ bool take_room(struct session *s, struct job *job, bool reclaim)
         return false;
     }
     if (s->policy->victim_set == VICTIM_SET_MINIMAL)
-        give_back(&stmt, capped);
+        give_back(&stmt);
     if (!protect_admits(s, job)) {
         statement_discard(&stmt);
         return false;

@@ -224,6 +224,71 @@ TEST(take_reclaims_within_the_fair_share)
     world_fini(&w);
 }
 
+/* A running job of one task. */
+static void running_one(struct world *w, const char *id, const char *queue, int priority,
+                        int64_t cpu, const char *node)
+{
+    waiting(w, id, queue, priority, 1, 1, cpu);
+    world_tell(w, BERTH_TASK,
+               &(struct berth_task){ .job = id,
+                                     .group = "task",
+                                     .attempt = 1,
+                                     .node = node,
+                                     .started_at_ms = 1000,
+                                     .state = BERTH_TASK_RUNNING });
+}
+
+/*
+ * Full nodes; queue `safe` holds four cores and is guaranteed three, so that who takes two of them leaves
+ * one that must stay free. It is the first to lose tasks.
+ */
+static void begin_guarded(struct world *w)
+{
+    world_init(w);
+    world_tell(w, BERTH_QUEUE,
+               &(struct berth_queue){
+                   .name = "safe", .seq = 1, .priority = -1, .guarantee = world_amounts(w, 3, 0) });
+    world_tell(w, BERTH_QUEUE, &(struct berth_queue){ .name = "other", .seq = 2, .weight = 1 });
+    world_tell(
+        w, BERTH_QUEUE,
+        &(struct berth_queue){ .name = "mine", .seq = 3, .deserved = world_amounts(w, 4, 4) });
+    world_node(w, "n1", 5);
+    world_node(w, "n2", 3);
+    running_one(w, "s1", "safe", 0, 2, "n1");
+    running_one(w, "s2", "safe", 0, 2, "n2");
+    waiting(w, "j", "mine", 0, 1, 1, 2);
+}
+
+TEST(take_leaves_a_guarantee_free_though_amounts_would_fit)
+{
+    for (int cold = 0; cold < 2; cold++) {
+        struct world w;
+        begin_guarded(&w);
+        running_one(&w, "low", "other", 0, 2, "n1");
+        running_one(&w, "high1", "other", 5, 1, "n1");
+        running_one(&w, "high2", "other", 5, 1, "n2");
+        w.in.is_cold = cold;
+        world_cycle(&w);
+        CHECK_TEXT(world_groups(&w), "evict low/task.0>n1,j/task.0>n1");
+        world_fini(&w);
+    }
+}
+
+TEST(take_gives_back_nobody_whose_room_a_guarantee_needs)
+{
+    for (int cold = 0; cold < 2; cold++) {
+        struct world w;
+        begin_guarded(&w);
+        running_one(&w, "high", "other", 5, 2, "n1");
+        running_one(&w, "low1", "other", 0, 1, "n1");
+        running_one(&w, "low2", "other", 0, 1, "n2");
+        w.in.is_cold = cold;
+        world_cycle(&w);
+        CHECK_TEXT(world_groups(&w), "evict s2/task.0>n2,low2/task.0>n2,j/task.0>n2");
+        world_fini(&w);
+    }
+}
+
 TEST(take_spares_what_is_young)
 {
     struct world w;

@@ -404,6 +404,26 @@ static bool allocatable(struct session *s, struct plugin_use *use, const struct 
            (!state->has_guarantee || leaves_guarantees(state, a, asks, why));
 }
 
+/* Whether who loses all of them would hold less than it is guaranteed: the rest of that must stay free. */
+static bool guards(struct session *s, struct plugin_use *use, const struct victims *victims)
+{
+    const struct share_state *state = use->state;
+    wide *sum;
+
+    if (!state->has_guarantee)
+        return false;
+    sum = ARENA_NEW0_N(s->lists, wide, s->model->dims.n + 1);
+    for (size_t i = 0; i < victims->n; i++)
+        res_add_asks(sum, task_asks(victims->at[i]), 1);
+    for (size_t i = 0; i < victims->n; i++)
+        for (const struct account *a = account_of(use, victims->at[i]->group->job->queue); a;
+             a = a->up)
+            for (size_t d = 0; d < s->model->dims.n; d++)
+                if (a->guarantee[d] > 0 && sum[d] && a->allocated[d] - sum[d] < a->guarantee[d])
+                    return true;
+    return false;
+}
+
 /* A queue may take back what keeps it at or under its fair share. */
 static bool preemptive(struct session *s, struct plugin_use *use, const struct queue *queue,
                        const struct task *task)
@@ -518,7 +538,8 @@ static enum vote evictable(struct session *s, struct plugin_use *use, const stru
 
 /*
  * A queue that is over its fair share by more than any node holds stays so whichever node is
- * cleared, and one that is not over gives nothing. Only in between does it matter how much it has.
+ * cleared, and one that is not over gives nothing. Only in between does it matter how much it has,
+ * and where a guarantee is to be kept free.
  */
 static uint64_t victims_stamp(struct session *s, struct plugin_use *use, const struct kind *kind,
                               bool reclaim)
@@ -532,10 +553,12 @@ static uint64_t victims_stamp(struct session *s, struct plugin_use *use, const s
         for (size_t k = 0; k < kind->asks.n; k++) {
             uint32_t d = kind->asks.at[k].dim;
             wide over = a->allocated[d] - a->fair[d];
-            bool far = over <= 0 || over > res_most_on_a_node(s, d);
+            bool far = a->guarantee[d] <= 0 && (over <= 0 || over > res_most_on_a_node(s, d));
             stamp = stamp_fold(stamp, allowed && far ? over > 0 : a->allocated[d]);
         }
     }
+    for (size_t k = 0; k < kind->asks.n && state->has_guarantee && reclaim; k++)
+        stamp = stamp_fold(stamp, state->at[state->n].allocated[kind->asks.at[k].dim]);
     for (size_t i = 0; i < state->n_tenants && !allowed; i++)
         for (size_t k = 0; k < kind->asks.n; k++)
             stamp = stamp_fold(stamp, state->tenant_list[i].held[kind->asks.at[k].dim]);
@@ -588,6 +611,7 @@ const struct plugin plugin_share = {
     .open = open_session,
     .queue_order = queue_order,
     .allocatable = allocatable,
+    .guards = guards,
     .preemptive = preemptive,
     .reclaimable = reclaimable,
     .has_victims = has_victims,
