@@ -335,12 +335,14 @@ int flags_take(struct flags *flags, char *const *words, size_t n, size_t *at,
 
     if (!flag)
         return 0;
-    if (flag_why(flag))
+    ++*at;
+    if (flag_why(flag)) {
+        *at += !value && *at < n && words[*at][0] != '-'; /* its value */
         return refuse(flags, flag, problem,
                       flag->kind == FLAG_LATER ? PROBLEM_COMES_LATER : PROBLEM_INVALID_FIELD,
                       flag_why(flag));
+    }
     takes_value = flag->kind != FLAG_TRUE && flag->kind != FLAG_FALSE;
-    ++*at;
     if (!takes_value && value)
         return refuse(flags, flag, problem, PROBLEM_INVALID_FIELD, "takes no value");
     if (takes_value && !value) {
