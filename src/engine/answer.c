@@ -31,17 +31,23 @@ struct berth_amounts asks_show(const struct model *model, struct arena *arena,
     return (struct berth_amounts){ at, n };
 }
 
+void kind_answers_begin(const struct session *s, struct kind *kind)
+{
+    if (kind->answered == s->number)
+        return;
+    kind->answered = s->number;
+    kind->reason = NULL;
+    kind->shown = NULL;
+    kind->n_ever = UINT64_MAX;
+}
+
 static struct berth_amounts task_shows(struct session *s, const struct task *task)
 {
     struct kind *kind = task->group->kind;
 
     if (task->extra && task->extra->has_holds)
         return asks_show(s->model, s->out, &task->extra->holds);
-    if (kind->answered != s->number) {
-        kind->answered = s->number;
-        kind->reason = NULL;
-        kind->shown = NULL;
-    }
+    kind_answers_begin(s, kind);
     if (!kind->shown) {
         struct berth_amounts *shown = ARENA_NEW0(s->out, struct berth_amounts);
         *shown = asks_show(s->model, s->out, &kind->asks);

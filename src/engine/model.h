@@ -234,6 +234,7 @@ struct kind {
     uint64_t answered; /* the session in which the next three were made */
     const struct berth_amounts *shown;
     const struct berth_reason *reason;
+    uint64_t n_ever; /* see reasons.c; UINT64_MAX: not counted yet */
     uint64_t failed_epoch, failed_read, failed_number; /* when all nodes refused it */
     struct wish *wish;                                 /* of session `wished`, see serverless.h */
     uint64_t wished;

@@ -457,8 +457,8 @@ static double plain_score(const struct plain_node *n, const struct plain_job *jo
     double sum = 0;
 
     if (rule == RULE_LEDGER)
-        return (double)((job->prefers_label && n->has_label) * 1000000 + n->weight * 1000 -
-                        n->n_tasks * 10000);
+        return (double)((job->prefers_label && n->has_label) * 1000000 +
+                        (n->weight ? n->weight : 100) * 1000 - n->n_tasks * 10000);
     for (int d = 0; d < N_DIMS; d++) {
         int64_t with = n->used[d] + job->asks[d];
         points += (rule == RULE_MOST ? with : n->offers[d] - with) * 100 / n->offers[d];

@@ -238,11 +238,7 @@ const struct berth_reason *kind_reason(struct session *s, struct kind *kind)
     struct berth_reason *reason;
     struct fit_counts counts;
 
-    if (kind->answered != s->number) {
-        kind->answered = s->number;
-        kind->shown = NULL;
-        kind->reason = NULL;
-    }
+    kind_answers_begin(s, kind);
     if (kind->reason)
         return kind->reason;
     reason = ARENA_NEW0(s->out, struct berth_reason);
@@ -290,6 +286,48 @@ static uint64_t most_ever(struct session *s, struct kind *kind, bool later)
     return sum;
 }
 
+static uint64_t n_ever(struct session *s, struct kind *kind)
+{
+    kind_answers_begin(s, kind);
+    if (kind->n_ever == UINT64_MAX)
+        kind->n_ever = most_ever(s, kind, false);
+    return kind->n_ever;
+}
+
+/* How many tasks of the kind the job has, from a group on; 0 if one before that has it too. */
+static uint64_t n_of_kind(const struct job *job, size_t from)
+{
+    const struct kind *kind = job->groups[from].kind;
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < from; i++)
+        if (job->groups[i].kind == kind)
+            return 0;
+    for (size_t i = from; i < job->n_groups; i++)
+        if (job->groups[i].kind == kind)
+            n += job->groups[i].spec->replicas;
+    return n;
+}
+
+/* Whether the nodes, if they were empty, held fewer of its tasks than its minimum, each kind by
+ * itself. What succeeded needs no room any more. */
+static bool is_larger_than_cluster(struct session *s, const struct job *job)
+{
+    uint64_t sum = job->n[BERTH_TASK_SUCCEEDED];
+
+    for (size_t i = 0; i < job->n_groups && sum < job->min_available; i++) {
+        uint64_t n = n_of_kind(job, i);
+        uint64_t most = n ? n_ever(s, job->groups[i].kind) : 0;
+        sum += n < most ? n : most;
+    }
+    return sum < job->min_available;
+}
+
+static bool is_alike(const struct job *job)
+{
+    return job->n_groups && n_of_kind(job, 0) == job->n_tasks;
+}
+
 static const char *stuck_group(struct session *s, const struct job *job, const struct kind *kind)
 {
     for (size_t i = 0; i < job->n_groups; i++)
@@ -304,7 +342,6 @@ static const struct berth_reason *gang_reason(struct session *s, struct job *job
     struct kind *kind = seat->stuck ? seat->stuck : job->groups[0].kind;
     const struct berth_reason *stuck = kind_reason(s, kind);
     struct berth_reason *reason;
-    uint64_t most;
 
     if (stuck->code == WAIT_LARGER_THAN_ANY_NODE || stuck->code == WAIT_NO_NODE_KNOWN)
         return stuck;
@@ -315,10 +352,9 @@ static const struct berth_reason *gang_reason(struct session *s, struct job *job
     reason->promised = seat->promised;
     reason->needed = job->min_available;
     reason->stuck_group = stuck_group(s, job, kind);
-    most = job->n_groups == 1 ? most_ever(s, kind, false) : UINT64_MAX;
-    if (!most) {
+    if (is_alike(job) && !n_ever(s, kind)) {
         reason->code = stuck->code; /* not even one: what keeps each off is why, not how many */
-    } else if (most < job->min_available) {
+    } else if (is_larger_than_cluster(s, job)) {
         reason->code = WAIT_LARGER_THAN_CLUSTER;
         reason->wants = reason->has = NULL; /* what one node lacks is not why */
     }
@@ -405,11 +441,20 @@ static uint32_t n_on_machines(const struct group *group, const struct node **fir
     return n;
 }
 
+/* What a queue says is asked last: its word may change, but not that no node could hold the task. */
+static bool is_of_queue(const struct why *why)
+{
+    return why->code == WAIT_OVER_CAP || why->code == WAIT_LARGER_THAN_QUEUE;
+}
+
 static const struct berth_reason *group_reason(struct session *s, const struct group *group)
 {
     const struct seat *seat = seat_of(s, group->job);
     const struct wait_note *note = seat->notes ? &seat->notes[group->at] : NULL;
 
+    if (note && is_of_queue(&note->why) &&
+        kind_reason(s, group->kind)->code == WAIT_LARGER_THAN_ANY_NODE)
+        return kind_reason(s, group->kind);
     return note && note->why.code ? why_reason(s, &note->why, note->until_ms)
                                   : kind_reason(s, group->kind);
 }
@@ -479,6 +524,28 @@ static void mind_aging(struct session *s, const struct job *job)
         session_wake_at(s, from + ((s->in.now_ms - from) / step + 1) * step);
 }
 
+/* Why the whole job waits: that too few of its tasks could ever be placed goes before its queue. */
+static const struct berth_reason *job_reason(struct session *s, struct job *job, struct seat *seat)
+{
+    uint64_t n = job_n_ready(job) + job->n[BERTH_TASK_PIPELINED];
+    struct kind *large = NULL;
+
+    for (size_t i = 0; is_of_queue(&seat->why) && i < job->n_groups; i++) {
+        const struct group *group = &job->groups[i];
+        if (!group->n[BERTH_TASK_PENDING])
+            continue;
+        if (kind_reason(s, group->kind)->code != WAIT_LARGER_THAN_ANY_NODE)
+            n += group->n[BERTH_TASK_PENDING];
+        else if (!large)
+            large = group->kind;
+    }
+    if (large && n < (job->min_available ? job->min_available : 1))
+        return kind_reason(s, large);
+    if (is_of_queue(&seat->why) && job->min_available > 1 && is_larger_than_cluster(s, job))
+        return gang_reason(s, job, seat);
+    return why_reason(s, &seat->why, job->kept->not_before_ms);
+}
+
 static void job_verdicts(struct session *s, struct verdicts *v, struct job *job)
 {
     uint32_t n = job->n[BERTH_TASK_PENDING] + job->n[BERTH_TASK_PIPELINED];
@@ -495,7 +562,7 @@ static void job_verdicts(struct session *s, struct verdicts *v, struct job *job)
     if (!seat->why.code && !seat->was_tried)
         job_is_open(s, job, &seat->why);
     if (seat->why.code) {
-        add(s, v, id, NULL, n, why_reason(s, &seat->why, job->kept->not_before_ms));
+        add(s, v, id, NULL, n, job_reason(s, job, seat));
         return;
     }
     if (seat->no_domain && !job->n[BERTH_TASK_PIPELINED]) {

@@ -208,6 +208,8 @@ struct berth_group *answer_room(struct session *s, enum berth_group_kind kind,
 void answer_release(struct session *s, const char *id, const char *reason);
 void answer_memo(struct session *s, const char *name, const void *data, size_t size);
 void answer_ops(struct session *s, const struct op *ops, size_t n, const struct job *job);
+/** Forgets what an earlier session answered of a kind. */
+void kind_answers_begin(const struct session *s, struct kind *kind);
 /** Why the tasks of a class wait; lives in the answer. */
 const struct berth_reason *kind_reason(struct session *s, struct kind *kind);
 /** Why the cluster as it is could never run tasks of a job's class, however long they wait; NULL: it

@@ -68,7 +68,7 @@ static struct tenant *tenant_of(struct tenants *tenants, const char *name)
 }
 
 static void count(const struct tenants *tenants, struct tenant *tenant, const struct kind *kind,
-                  uint32_t n)
+                  int64_t n)
 {
     tenant->cpu += (wide)asks_of(&kind->asks, DIM_CPU) * n;
     if (tenants->gpu != NOWHERE)
@@ -130,6 +130,14 @@ const char *tenants_admit(struct tenants *tenants, const struct task *task)
         return "cpu";
     }
     return NULL;
+}
+
+void tenants_leave(struct tenants *tenants, const struct task *task)
+{
+    struct tenant *tenant = tenants ? tenant_of(tenants, name_of(task->group->job)) : NULL;
+
+    if (tenant)
+        count(tenants, tenant, task->group->kind, -1);
 }
 
 void tenants_free(struct tenants *tenants)

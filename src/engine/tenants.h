@@ -17,6 +17,8 @@ struct tenants *tenants_new(struct session *s);
  * Returns  NULL; the resource of which the namespace would have too much
  */
 const char *tenants_admit(struct tenants *tenants, const struct task *task);
+/** A task that was let in is given up: what it asked for counts no more. */
+void tenants_leave(struct tenants *tenants, const struct task *task);
 /** Whether the namespace has a quota at all. */
 bool tenants_has_quota(const struct tenants *tenants, const char *namespace_);
 void tenants_free(struct tenants *tenants);

@@ -315,6 +315,8 @@ static void settle(struct way *way, struct statement *stmt, struct task *task, e
     finish(way, stmt, task->group->job);
     if (!way->is_whole)
         return;
+    if (out == OUT_NOWHERE || out == OUT_SPENT)
+        tenants_leave(way->tenants, task);
     if (out == OUT_NOWHERE)
         give_up(way, task, WAIT_NO_NODE_KNOWN, NULL);
     else if (out == OUT_SPENT)
@@ -465,9 +467,12 @@ static void give_up_job(struct way *way, struct job *job, const struct victims *
     struct statement stmt = statement_open(way->s);
 
     answer_fail(way->s, job, code, NULL);
-    for (size_t i = 0; i < tasks->n; i++)
-        if (tasks->at[i]->state == BERTH_TASK_PENDING)
-            statement_fail(&stmt, tasks->at[i]);
+    for (size_t i = 0; i < tasks->n; i++) {
+        if (tasks->at[i]->state != BERTH_TASK_PENDING)
+            continue;
+        tenants_leave(way->tenants, tasks->at[i]);
+        statement_fail(&stmt, tasks->at[i]);
+    }
     statement_commit(&stmt, job);
 }
 

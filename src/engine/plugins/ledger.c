@@ -8,7 +8,7 @@
 #include "engine/plugins.h"
 #include "engine/serverless.h"
 
-enum { LABEL_SCORE = 1000000, WEIGHT_SCORE = 1000, ATTEMPT_COST = 10000 };
+enum { LABEL_SCORE = 1000000, WEIGHT_SCORE = 1000, ATTEMPT_COST = 10000, WEIGHT = 100 };
 
 static void open(struct session *s, struct plugin_use *use)
 {
@@ -27,6 +27,7 @@ static double score(struct session *s, struct plugin_use *use, const struct kind
                     const struct node *node)
 {
     const struct berth_labels *preferred = &kind->spec->preferred_labels;
+    int64_t weight = node->kept->weight > 0 ? node->kept->weight : WEIGHT;
     int64_t n_labels = 0, n_attempts = 0;
 
     (void)s, (void)use;
@@ -36,8 +37,7 @@ static double score(struct session *s, struct plugin_use *use, const struct kind
     }
     VEC_EACH (task, &node->tasks)
         n_attempts += state_holds((*task)->state);
-    return (double)(n_labels * LABEL_SCORE + (int64_t)node->kept->weight * WEIGHT_SCORE -
-                    n_attempts * ATTEMPT_COST);
+    return (double)(n_labels * LABEL_SCORE + weight * WEIGHT_SCORE - n_attempts * ATTEMPT_COST);
 }
 
 const struct plugin plugin_ledger = {
