@@ -620,36 +620,6 @@ static void read_minimum(const struct json_at *top, struct job_spec *spec)
     spec->min_available = is_gang ? spec->n_tasks : (uint32_t)min_available;
 }
 
-/* "3", 3 or "30%". */
-static bool read_part(const struct json_at *up, const char *key, struct job_spec *spec)
-{
-    struct json_at at = json_at_member(up, key);
-    CLEANUP(freep) char *text = NULL;
-    int64_t value = 0;
-    size_t n;
-
-    if (!json_is_string(at.value)) {
-        if (!json_get_int(up, key, 0, JOB_TASKS_MAX, &value))
-            return false;
-    } else {
-        text = text_copy(json_string_value(at.value));
-        n = strlen(text);
-        spec->budget_is_percent = n && text[n - 1] == '%';
-        if (spec->budget_is_percent)
-            text[n - 1] = '\0';
-        if (text_to_int(text, 0, spec->budget_is_percent ? 100 : JOB_TASKS_MAX, &value) < 0) {
-            json_refuse(
-                &at, PROBLEM_INVALID_FIELD,
-                "\"%.40s\" is neither a number of tasks, 0 to %d, nor a part of them, 0%% to "
-                "100%%",
-                json_string_value(at.value), JOB_TASKS_MAX);
-            return false;
-        }
-    }
-    spec->budget_value = (uint32_t)value;
-    return true;
-}
-
 static void read_budget(const struct json_at *top, struct job_spec *spec)
 {
     static const struct json_key keys[] = { { .name = "minAvailable" },
@@ -664,7 +634,8 @@ static void read_budget(const struct json_at *top, struct job_spec *spec)
         return;
     }
     for (size_t i = 0; i < COUNT_OF(budget_words); i++)
-        if (json_object_get(at.value, budget_words[i]) && read_part(&at, budget_words[i], spec))
+        if (json_get_part(&at, budget_words[i], JOB_TASKS_MAX, &spec->budget_value,
+                          &spec->budget_is_percent))
             spec->budget = (enum job_budget)(i + 1);
 }
 

@@ -162,8 +162,8 @@ static const struct {
     { "both budgets", IMG "budget: {minAvailable: 1, maxUnavailable: 1}\n",
       "2:1 /budget: has both minAvailable and maxUnavailable; leave one of them out" },
     { "a budget of more than all", IMG "budget: {maxUnavailable: 101%}\n",
-      "2:10 /budget/maxUnavailable: \"101%\" is neither a number of tasks, 0 to 10000, nor a part "
-      "of them, 0% to 100%" },
+      "2:10 /budget/maxUnavailable: \"101%\" is neither a number, 0 to 10000, nor a part in "
+      "percent, 0% to 100%" },
     { "a budget below none", IMG "budget:\n  minAvailable: -1\n",
       "3:3 /budget/minAvailable: -1 is outside of 0 to 10000" },
     { "user and group", IMG "user: 1000:1000\n", "" },

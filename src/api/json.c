@@ -357,6 +357,37 @@ bool json_get_word(const struct json_at *up, const char *key, const char *const 
     return false;
 }
 
+bool json_get_part(const struct json_at *up, const char *key, int64_t most, uint32_t *out,
+                   bool *is_percent)
+{
+    struct json_at at = json_at_member(up, key);
+    CLEANUP(freep) char *digits = NULL;
+    bool has_sign = false;
+    int64_t value = 0;
+    size_t n;
+
+    if (!json_is_string(at.value)) {
+        if (!json_get_int(up, key, 0, most, &value))
+            return false;
+    } else {
+        digits = text_copy(json_string_value(at.value));
+        n = strlen(digits);
+        has_sign = n && digits[n - 1] == '%';
+        if (has_sign)
+            digits[n - 1] = '\0';
+        if (text_to_int(digits, 0, has_sign ? 100 : most, &value) < 0) {
+            json_refuse(&at, PROBLEM_INVALID_FIELD,
+                        "\"%.40s\" is neither a number, 0 to %" PRId64
+                        ", nor a part in percent, 0%% to 100%%",
+                        json_string_value(at.value), most);
+            return false;
+        }
+    }
+    *out = (uint32_t)value;
+    *is_percent = has_sign;
+    return true;
+}
+
 bool json_get_duration(const struct json_at *up, const char *key, int64_t most_ms, int64_t *out_ms)
 {
     struct json_at at = json_at_member(up, key);

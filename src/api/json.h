@@ -73,6 +73,9 @@ bool json_get_real(const struct json_at *up, const char *key, double min, double
 /** One of n words; *out is its place. */
 bool json_get_word(const struct json_at *up, const char *key, const char *const *words, size_t n,
                    int *out);
+/** So many, or a part of them: 3, "3" or "30%"; 0 to most, or to 100. */
+bool json_get_part(const struct json_at *up, const char *key, int64_t most, uint32_t *out,
+                   bool *is_percent);
 /** "30s"; 0 <= *out_ms <= most_ms. */
 bool json_get_duration(const struct json_at *up, const char *key, int64_t most_ms, int64_t *out_ms);
 /** The value itself as a quantity: text, or a plain number up to 2^53. */

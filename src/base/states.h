@@ -61,6 +61,8 @@ enum node_state {
 };
 
 enum queue_state { QUEUE_OPEN, QUEUE_DRAINING, QUEUE_CLOSED, QUEUE_STATE_COUNT };
+/* So many may stand above a queue, root included. Who looks further up goes in a circle. */
+enum { QUEUE_DEPTH_MAX = 32 };
 
 /* Why an attempt ended, or is being ended. */
 enum cause {

@@ -134,8 +134,6 @@ void job_keys(struct session *s, const struct job *job, int64_t keys[JOB_KEYS])
         keys[i++] = use->plugin->job_key(s, use, job);
 }
 
-enum { QUEUES_DEEP = 32 /* who looks further up goes in a circle */ };
-
 /* The queue that it hangs under, or NULL. */
 static const struct queue *queue_above(const struct session *s, const struct queue *queue)
 {
@@ -150,9 +148,9 @@ static size_t queue_depth(const struct session *s, const struct queue *queue)
 {
     size_t depth = 0;
 
-    while (depth < QUEUES_DEEP && (queue = queue_above(s, queue)))
+    while (depth <= QUEUE_DEPTH_MAX && (queue = queue_above(s, queue)))
         depth++;
-    return depth < QUEUES_DEEP ? depth : 0;
+    return depth <= QUEUE_DEPTH_MAX ? depth : 0;
 }
 
 /*

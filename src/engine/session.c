@@ -138,8 +138,6 @@ struct queue_seat *queue_seat_of(struct session *s, struct queue *queue)
     return queue->seat;
 }
 
-enum { QUEUES_DEEP = 1000 /* who looks further up goes in a circle */ };
-
 /* What is closed is closed with all that is beneath it. */
 static const struct queue *closed_by(struct session *s, struct queue *queue)
 {
@@ -150,7 +148,7 @@ static const struct queue *closed_by(struct session *s, struct queue *queue)
     if (seat->is_looked_up)
         return seat->closed;
     seat->is_looked_up = true;
-    while (at && at->kept && at->kept->state != QUEUE_CLOSED && ++steps < QUEUES_DEEP)
+    while (at && at->kept && at->kept->state != QUEUE_CLOSED && steps++ < QUEUE_DEPTH_MAX)
         at = at->kept->parent ? queue_find(s->model, at->kept->parent) : NULL;
     seat->closed = at && at->kept && at->kept->state == QUEUE_CLOSED ? at : NULL;
     return seat->closed;

@@ -7,6 +7,7 @@
 #include "base/name.h"
 #include "base/nearest.h"
 #include "base/quantity.h"
+#include "base/states.h"
 
 static bool is_below(const struct mirror *mirror, const char *queue, const char *above)
 {
@@ -24,6 +25,40 @@ static const char *parent_of(const struct op_queue_put *op)
     if (strcmp(op->name, "root") == 0)
         return op->parent ? op->parent : "";
     return op->parent && *op->parent ? op->parent : "root";
+}
+
+/* How many stand between a queue and one that is above it, and that one; or all above, of NULL. 0 if
+ * it is not above. */
+static size_t steps_up(const struct mirror *mirror, const char *queue, const char *above)
+{
+    const struct row_queue *row = mirror_find(mirror, ROW_QUEUE, queue);
+    size_t n = 0;
+
+    while (row && !text_eq(row->name, above) && (row = mirror_find(mirror, ROW_QUEUE, row->parent)))
+        n++;
+    return row || !above ? n : 0;
+}
+
+/* A queue moves with all that is beneath it. */
+static bool is_depth_valid(struct trial *t, const char *name, const char *parent)
+{
+    const struct row_queue *row = mirror_find(t->mirror, ROW_QUEUE, name);
+    CLEANUP(freep) const char **names = NULL;
+    size_t depth = steps_up(t->mirror, parent, NULL) + 1, below = 0, n;
+
+    if (row && text_eq(row->parent, parent))
+        return true; /* it stays where it is */
+    names = mirror_names(t->mirror, ROW_QUEUE, &n);
+    for (size_t i = 0; row && i < n; i++) {
+        size_t steps = steps_up(t->mirror, names[i], name);
+        below = steps > below ? steps : below;
+    }
+    if (depth + below <= QUEUE_DEPTH_MAX)
+        return true;
+    problem_add(t->problem, PROBLEM_INVALID_FIELD, "/parent",
+                "below %s %s would have %zu queues above it; at most %d", parent,
+                below ? "what is below it" : name, depth + below, QUEUE_DEPTH_MAX);
+    return false;
 }
 
 static bool is_parent_valid(struct trial *t, const char *name, const char *parent)
@@ -48,7 +83,7 @@ static bool is_parent_valid(struct trial *t, const char *name, const char *paren
         problem_add(t->problem, PROBLEM_INVALID_FIELD, "/parent", "%s is below %s", parent, name);
         return false;
     }
-    return true;
+    return is_depth_valid(t, name, parent);
 }
 
 /* ---- shares ---- */

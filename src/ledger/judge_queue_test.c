@@ -184,3 +184,38 @@ TEST(tokens_have_known_rights)
     op_free(gone);
     close_world(&w);
 }
+
+/* Queues d1 below d0 and so on, below root. */
+static enum problem_code put_deep(struct world *w, const char *letter, size_t i)
+{
+    CLEANUP(freep) char *name = text_format("%s%zu", letter, i);
+    CLEANUP(freep) char *parent = i ? text_format("%s%zu", letter, i - 1) : NULL;
+
+    return world_run(w, put_op(name, parent, true));
+}
+
+TEST(queues_are_as_deep_as_the_limit_and_no_deeper)
+{
+    struct world w;
+    struct op *op;
+
+    open_world(&w);
+    for (size_t i = 0; i < QUEUE_DEPTH_MAX; i++) /* d0 has one above it: root */
+        CHECK_EQ(put_deep(&w, "d", i), PROBLEM_NONE);
+    CHECK_EQ(put_deep(&w, "d", QUEUE_DEPTH_MAX), PROBLEM_INVALID_FIELD);
+    CHECK_TEXT(w.problem.fields[0].pointer, "/parent");
+    CHECK_TEXT(w.problem.fields[0].text, "below d31 d32 would have 33 queues above it; at most 32");
+    /* What moves brings along what is beneath it. */
+    for (size_t i = 0; i < 3; i++)
+        CHECK_EQ(put_deep(&w, "e", i), PROBLEM_NONE);
+    CHECK_EQ(world_run(&w, put_op("e0", "d28", false)), PROBLEM_NONE);
+    CHECK_EQ(world_run(&w, put_op("e0", "d29", false)), PROBLEM_INVALID_FIELD);
+    CHECK_TEXT(w.problem.fields[0].text,
+               "below d29 what is below it would have 33 queues above it; at most 32");
+    CHECK_EQ(world_run(&w, put_op("e1", "d29", false)), PROBLEM_NONE);
+    /* What stays where it is may change otherwise. */
+    op = put_op("d31", "d30", false);
+    op->queue_put.spec = text_copy("{\"weight\":2}");
+    CHECK_EQ(world_run(&w, op), PROBLEM_NONE);
+    close_world(&w);
+}

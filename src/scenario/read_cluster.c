@@ -1,6 +1,7 @@
 /* What a document says of the cluster: queues, nodes, domains, pools, quotas, claims. */
 #include <string.h>
 
+#include "base/states.h"
 #include "scenario/inside.h"
 
 enum { DEVICE_MILLI = 1000, NODE_WEIGHT = 100 };
@@ -103,6 +104,34 @@ static void read_queue(struct scenario *s, struct reader *r, const struct json_a
     scenario_add(s, BERTH_QUEUE, out);
 }
 
+/* Whether more stand above than may. Those in a circle hang under the top: see the engine. */
+static bool is_too_deep(struct scenario *s, const char *parent)
+{
+    const struct berth_queue *above[QUEUE_DEPTH_MAX], *queue;
+    size_t n = 0;
+
+    for (; parent && (queue = map_get(&s->queue_by_name, parent)); parent = queue->parent) {
+        for (size_t i = 0; i < n; i++)
+            if (above[i] == queue)
+                return false;
+        if (n == QUEUE_DEPTH_MAX)
+            return true;
+        above[n++] = queue;
+    }
+    return false;
+}
+
+static void check_depths(struct scenario *s, const struct json_at *list)
+{
+    for (size_t i = 0; i < json_array_size(list->value); i++) {
+        struct json_at item = json_at_item(list, i), at = json_at_member(&item, "parent");
+
+        if (is_too_deep(s, json_string_value(at.value)))
+            json_refuse(&at, PROBLEM_INVALID_FIELD, "more than %d queues stand above it",
+                        QUEUE_DEPTH_MAX);
+    }
+}
+
 void read_queues(struct scenario *s, struct reader *r, const struct json_at *top)
 {
     static const struct json_key keys[] = {
@@ -137,6 +166,7 @@ void read_queues(struct scenario *s, struct reader *r, const struct json_at *top
         take_u64(&at, "seq", &queue->seq);
         read_queue(s, r, &at, queue);
     }
+    check_depths(s, &list);
 }
 
 static const char *const effect_words[] = { [BERTH_NO_SCHEDULE] = "NoSchedule",

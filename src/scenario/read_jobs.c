@@ -375,34 +375,10 @@ static void take_minima(struct reader *r, const struct json_at *up, struct berth
     out->n_minima = n;
 }
 
-/* "30%", "3" or 3. */
 static bool take_part(const struct json_at *up, const char *key, struct berth_budget *out)
 {
-    struct json_at at = json_at_member(up, key);
-    const char *text = json_string_value(at.value);
-    CLEANUP(freep) char *digits = text ? text_copy(text) : NULL;
-    size_t n = digits ? strlen(digits) : 0;
-    int64_t value = 0;
-
-    if (!at.value)
-        return false;
-    if (!text) {
-        if (!take_u32(up, key, &out->value))
-            return false;
-        out->is_given = true;
-        return true;
-    }
-    out->is_percent = n && digits[n - 1] == '%';
-    if (out->is_percent)
-        digits[n - 1] = '\0';
-    if (text_to_int(digits, 0, out->is_percent ? 100 : INT32_MAX, &value) < 0) {
-        json_refuse(&at, PROBLEM_INVALID_FIELD, "\"%.40s\" is neither a number nor a percentage",
-                    text);
-        return false;
-    }
-    out->value = (uint32_t)value;
-    out->is_given = true;
-    return true;
+    out->is_given = json_get_part(up, key, INT32_MAX, &out->value, &out->is_percent);
+    return out->is_given;
 }
 
 static void take_budget(const struct json_at *up, struct berth_budget *out)

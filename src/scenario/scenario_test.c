@@ -76,7 +76,8 @@ static const struct {
     { "weight", "queues: [{name: q, weight: -1}]\n",
       "1:20 /queues/0/weight: -1 is outside of 0 to 2147483647" },
     { "budget", "jobs: [{name: j, budget: {maxUnavailable: half}}]\n",
-      "1:27 /jobs/0/budget/maxUnavailable: \"half\" is neither a number nor a percentage" },
+      "1:27 /jobs/0/budget/maxUnavailable: \"half\" is neither a number, 0 to 2147483647, nor a "
+      "part in percent, 0% to 100%" },
     { "port", TASK("hostPorts: [80, 65536]"),
       "1:52 /jobs/0/tasks/0/hostPorts/1: is not a port: 1 to 65535" },
     { "best effort with a request", TASK("bestEffort: true, resources: {cpu: 1}"),

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/states.h"
 #include "base/str.h"
 #include "base/test.h"
 
@@ -112,6 +113,30 @@ TEST(wrong_circle_of_queues_in_a_tree_of_capacity)
           "queues: [{name: root}, {name: a, parent: b}, {name: b, parent: a}]\n" NODE JOB("a",
                                                                                           "cpu: 1"),
           "c/p:QUEUE_UNKNOWN");
+}
+
+/* q0 is closed, q1 beneath it and so on; the job is in the last one. */
+static char *deep(int last)
+{
+    struct str text = { 0 };
+
+    str_add(&text, "queues:\n- {name: q0, state: closed}\n");
+    for (int i = 1; i <= last; i++)
+        str_addf(&text, "- {name: q%d, parent: q%d}\n", i, i - 1);
+    str_add(&text, NODE);
+    str_addf(
+        &text,
+        "jobs: [{name: j, namespace: c, queue: q%d, tasks: [{name: p, resources: {cpu: 1}}]}]\n",
+        last);
+    return str_take(&text);
+}
+
+TEST(wrong_queues_deeper_than_the_limit)
+{
+    CLEANUP(freep) char *most = deep(QUEUE_DEPTH_MAX), *more = deep(QUEUE_DEPTH_MAX + 1);
+
+    comes(most, "c/p:QUEUE_CLOSED"); /* what is closed is found over the whole depth */
+    comes(more, "refused 35:15 /queues/33/parent: more than 32 queues stand above it");
 }
 
 TEST(wrong_parent_that_is_not_there)

@@ -1,6 +1,7 @@
 /* What is left: limits, version, health. */
 #include <string.h>
 
+#include "base/states.h"
 #include "server/call.h"
 #include "server/log_lines.h"
 #include "server/routes.h"
@@ -25,6 +26,7 @@ void on_limits(struct call *call)
         { "priorityMax", JOB_PRIORITY_MAX },
         { "graceMs", JOB_GRACE_MAX_MS },
         { "retries", JOB_RETRIES_MAX },
+        { "queuesAbove", QUEUE_DEPTH_MAX },
         { "listItems", READER_ROWS_MAX },
         { "logTailLines", LOG_TAIL_MAX },
         { "idempotencyKeyBytes", 128 },
