@@ -68,8 +68,8 @@ static double run(struct berth_engine *engine, size_t n, bool shows)
     if (out.counts.tasks_reserved != n)
         bench_fail("not all tasks were promised room");
     if (shows)
-        printf("%.3f ms, %" PRIu64 " evicted, digest %s\n", ns / 1e6, out.counts.tasks_evicted,
-               out.digest);
+        printf("%.3f ms, %" PRIu64 " evicted, %" PRIu64 " steps, digest %s\n", ns / 1e6,
+               out.counts.tasks_evicted, out.counts.steps, out.digest);
     berth_decisions_free(&out);
     return ns;
 }
