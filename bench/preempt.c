@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/mem_keep.h"
 #include "cluster.h"
 
 enum { SLOTS = 8, BEST_OF = 3 };
@@ -93,6 +94,7 @@ int main(int argc, char **argv)
     char name[64];
     double first = 0, last = 0, ns;
 
+    mem_keep(); /* as the server does */
     if (argc == 3) {
         size_t n = strtoul(argv[2], NULL, 10);
         struct berth_engine *engine = strcmp(argv[1], "reclaim") == 0 ? reclaim(n) : preempt(n);
