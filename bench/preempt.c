@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/mem_keep.h"
 #include "cluster.h"
 
 enum { SLOTS = 8, BEST_OF = 3 };
@@ -68,8 +69,8 @@ static double run(struct berth_engine *engine, size_t n, bool shows)
     if (out.counts.tasks_reserved != n)
         bench_fail("not all tasks were promised room");
     if (shows)
-        printf("%.3f ms, %" PRIu64 " evicted, digest %s\n", ns / 1e6, out.counts.tasks_evicted,
-               out.digest);
+        printf("%.3f ms, %" PRIu64 " evicted, %" PRIu64 " steps, digest %s\n", ns / 1e6,
+               out.counts.tasks_evicted, out.counts.steps, out.digest);
     berth_decisions_free(&out);
     return ns;
 }
@@ -93,6 +94,7 @@ int main(int argc, char **argv)
     char name[64];
     double first = 0, last = 0, ns;
 
+    mem_keep(); /* as the server does */
     if (argc == 3) {
         size_t n = strtoul(argv[2], NULL, 10);
         struct berth_engine *engine = strcmp(argv[1], "reclaim") == 0 ? reclaim(n) : preempt(n);

@@ -138,6 +138,8 @@ void beam_list_coming(struct session *s)
     if (beam->is_listed)
         return;
     beam->is_listed = true;
+    if (!s->model->n_coming)
+        return;
     beam->coming = ARENA_NEW0_N(&s->arena, struct node *, s->model->nodes.n + 1);
     NODE_EACH (node, s->model)
         if (node->kept->state == NODE_COMING && !node->kept->cordoned && !node->kept->draining)

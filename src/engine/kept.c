@@ -7,7 +7,7 @@
 #include "engine/sheet.h"
 #include "engine/tourney.h"
 
-enum { MOST_BYTES = 256 << 20, BYTES_A_NODE = 28, LEAST_KEPT = 16 };
+enum { MOST_BYTES = 256 << 20, BYTES_A_NODE = 28, LEAST_KEPT = 16, FEW_TOUCHES = 64 };
 enum { TIE_BITS = 30, SCORE_AT = TIE_BITS, RANK_AT = SCORE_AT + 64, ROOM_AT = RANK_AT + 32 };
 
 struct kept {
@@ -214,6 +214,24 @@ static void renew(struct session *s, struct kind *kind, struct kept *kept, uint3
     tourney_set(&kept->tourney, at, sheet_key(s, kind, kept, &sheet, 0));
 }
 
+/* A session that ends takes back what it did one by one: many touches are of few nodes, and each of those
+ * is looked at once. */
+static void renew_touched(struct session *s, struct kind *kind, struct kept *kept, uint64_t now)
+{
+    const struct model *model = s->model;
+    bool is_long = now - kept->read > FEW_TOUCHES + kept->n / 256;
+    uint64_t *seen = is_long ? ARENA_NEW0_N(&s->arena, uint64_t, kept->n / 64 + 1) : NULL;
+
+    for (; kept->read < now; kept->read++) {
+        uint32_t at = model->touched.at[kept->read - model->touched_base];
+        if (seen && seen[at / 64] >> at % 64 & 1)
+            continue;
+        if (seen)
+            seen[at / 64] |= (uint64_t)1 << at % 64;
+        renew(s, kind, kept, at);
+    }
+}
+
 const struct kept *kept_of(struct session *s, struct kind *kind)
 {
     struct model *model = s->model;
@@ -238,8 +256,7 @@ const struct kept *kept_of(struct session *s, struct kind *kind)
         return kept;
     }
     size_dims(model, kept);
-    for (; kept->read < now; kept->read++)
-        renew(s, kind, kept, model->touched.at[kept->read - model->touched_base]);
+    renew_touched(s, kind, kept, now);
     return kept;
 }
 

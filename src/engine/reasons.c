@@ -658,14 +658,48 @@ static void note_held(struct session *s)
     }
 }
 
+static void job_or_line_answers(struct session *s, struct verdicts *v, struct job *job)
+{
+    if (lines_cover(s, job))
+        line_answers(s, v, job);
+    else
+        job_answers(s, v, job);
+}
+
+static void mark(uint64_t *marks, const struct job *job)
+{
+    marks[job->at / 64] |= (uint64_t)1 << job->at % 64;
+}
+
+/* Those of lines and those beside them, by rank; where few of many wait, the others are not looked at. */
+static void few_answers(struct session *s, struct verdicts *v)
+{
+    const struct model *model = s->model;
+    size_t n = model->jobs.n / 64 + 1;
+    uint64_t *marks = ARENA_NEW0_N(&s->arena, uint64_t, n);
+
+    VEC_EACH (job, &s->watched)
+        mark(marks, *job);
+    LINE_EACH (line, s)
+        for (const struct job *job = line->first; job; job = job->line_next)
+            mark(marks, job);
+    for (size_t i = 0; i < n; i++)
+        for (size_t at = i * 64; marks[i]; at++, marks[i] >>= 1)
+            if (marks[i] & 1)
+                job_or_line_answers(s, v, model->jobs.at[at]);
+}
+
 static void all_answers(struct session *s, struct verdicts *v)
 {
-    JOB_EACH (job, s->model) {
-        if (lines_cover(s, job))
-            line_answers(s, v, job);
-        else
-            job_answers(s, v, job);
-    }
+    size_t n = s->watched.n;
+
+    LINE_EACH (line, s)
+        n += line->n;
+    if (n < s->model->n_jobs / 2)
+        few_answers(s, v);
+    else
+        JOB_EACH (job, s->model)
+            job_or_line_answers(s, v, job);
 }
 
 /* Of those that were looked at; in the same order. */

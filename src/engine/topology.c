@@ -139,10 +139,11 @@ struct domain *domain_of_tasks(struct session *s, struct task *const *tasks, siz
 
 bool topology_tier(struct session *s, const struct berth_topology *wanted, int *tier)
 {
-    const struct topology *t = topology_of(s);
+    const struct topology *t;
 
     if (wanted->mode == BERTH_TOPOLOGY_NONE)
         return false;
+    t = topology_of(s);
     if (wanted->mode == BERTH_TOPOLOGY_SOFT) {
         *tier = t->at[0].tier;
         return true;

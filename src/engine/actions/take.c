@@ -13,6 +13,7 @@
 #include "engine/actions/give_back.h"
 #include "engine/hunt.h"
 #include "engine/protect.h"
+#include "engine/res.h"
 #include "engine/sheet.h"
 #include "engine/take.h"
 #include "engine/victims.h"
@@ -365,38 +366,76 @@ static bool redo(struct statement *stmt, const struct saved *saved)
     return true;
 }
 
-/* Whether the queue may have all that is promised, whoever is evicted for it. */
-static bool is_allowed_anyway(struct statement *stmt)
+static struct victims list_evicted(const struct statement *stmt)
+{
+    struct session *s = stmt->s;
+    struct victims evicted = { ARENA_NEW0_N(&s->arena, struct task *, s->log.n - stmt->mark + 1),
+                               0 };
+
+    for (size_t i = stmt->mark; i < s->log.n; i++)
+        if (s->log.at[i].kind == OP_EVICT)
+            evicted.at[evicted.n++] = s->log.at[i].task;
+    return evicted;
+}
+
+/* Whether the queue of one that is promised room may have all that is evicted too: if so it hangs on none of them. */
+static bool has_room_beside(struct session *s, const struct task *task,
+                            const struct victims *evicted)
+{
+    wide *sum = ARENA_NEW0_N(&s->arena, wide, s->model->dims.n + 1);
+    struct kind all = *task->group->kind;
+    struct why why;
+
+    if (all.wants_devices || all.spec->claims.n || all.spec->gpu_memory)
+        return false; /* there amounts are not all */
+    for (size_t i = 0; i < evicted->n; i++)
+        res_add_asks(sum, task_asks(evicted->at[i]), 1);
+    all.asks = (struct asks){ ARENA_NEW0_N(&s->arena, struct ask, s->model->dims.n + 1), 0 };
+    for (uint32_t d = 0; d < s->model->dims.n; d++)
+        if (sum[d] > 0)
+            all.asks.at[all.asks.n++] = (struct ask){ d, wide_clamp(sum[d]) };
+    return queue_may_allocate(s, task->group->job->queue, &all, &why);
+}
+
+/* Whether the queue may have all that is promised though nobody is evicted, found by doing it. */
+static bool is_allowed_alone(struct statement *stmt)
 {
     struct session *s = stmt->s;
     struct saved found = statement_save(stmt);
-    struct victims evicted = { ARENA_NEW0_N(&s->arena, struct task *, found.n + 1), 0 };
     bool allowed = true;
     struct why why;
 
     statement_discard(stmt);
     for (size_t i = 0; i < found.n && allowed; i++) {
         struct task *task = found.at[i].task;
-        if (found.at[i].kind == OP_EVICT) {
-            evicted.at[evicted.n++] = task;
+        if (found.at[i].kind == OP_EVICT)
             continue;
-        }
         allowed = queue_may_allocate(s, task->group->job->queue, task->group->kind, &why);
         if (allowed)
             statement_pipeline(stmt, task, found.at[i].node, true, 0);
     }
     statement_discard(stmt);
-    allowed = allowed && !victims_are_guarded(s, &evicted);
     return statement_recover(stmt, &found) && allowed;
 }
 
+/* Whether its queue may have what a job is promised, whoever of those evicted for it comes back. */
+static bool is_allowed_anyway(struct statement *stmt, const struct job *job)
+{
+    struct session *s = stmt->s;
+    struct victims evicted = list_evicted(stmt);
+    bool is_alike = job->n_groups == 1;
+
+    return !victims_are_guarded(s, &evicted) &&
+           ((is_alike && has_room_beside(s, &job->tasks[0], &evicted)) || is_allowed_alone(stmt));
+}
+
 /* Takes units back, most urgent first, without which everything still fits. */
-static void give_back(struct statement *stmt)
+static void give_back(struct statement *stmt, const struct job *job)
 {
     struct session *s = stmt->s;
     struct saved found, all;
 
-    if (can_give_back(stmt) && is_allowed_anyway(stmt)) {
+    if (can_give_back(stmt) && is_allowed_anyway(stmt, job)) {
         give_back_units(stmt);
         return;
     }
@@ -404,13 +443,13 @@ static void give_back(struct statement *stmt)
     all = evictions_first(s, &found);
     for (size_t i = all.n; i-- > 0;) {
         struct saved without = { ARENA_NEW0_N(&s->arena, struct op, all.n + 1), 0 };
-        const struct job *job = all.at[i].task->group->job;
-        bool one = all.at[i].kind == OP_EVICT && job_n_ready(job) >= job->min_available;
+        const struct job *theirs = all.at[i].task->group->job;
+        bool one = all.at[i].kind == OP_EVICT && job_n_ready(theirs) >= theirs->min_available;
         if (all.at[i].kind != OP_EVICT)
             continue;
         /* A gang that went whole comes back whole. */
         for (size_t k = 0; k < all.n; k++)
-            if (one ? k != i : all.at[k].kind != OP_EVICT || all.at[k].task->group->job != job)
+            if (one ? k != i : all.at[k].kind != OP_EVICT || all.at[k].task->group->job != theirs)
                 without.at[without.n++] = all.at[k];
         statement_discard(stmt);
         if (redo(stmt, &without)) {
@@ -484,7 +523,7 @@ bool take_room(struct session *s, struct job *job, bool reclaim)
         return false;
     }
     if (s->policy->victim_set == VICTIM_SET_MINIMAL)
-        give_back(&stmt);
+        give_back(&stmt, job);
     if (!protect_admits(s, job)) {
         statement_discard(&stmt);
         return false;

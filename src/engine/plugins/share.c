@@ -545,7 +545,8 @@ static uint64_t victims_stamp(struct session *s, struct plugin_use *use, const s
                               bool reclaim)
 {
     struct share_state *state = use->state;
-    bool allowed = allocatable(s, use, queue_find(s->model, kind->queue), kind, NULL);
+    const struct queue *mine = queue_find(s->model, kind->queue);
+    bool allowed = allocatable(s, use, mine, kind, NULL);
     uint64_t stamp = allowed;
 
     for (size_t i = 0; i < state->n && (reclaim || !allowed); i++) {
@@ -554,6 +555,9 @@ static uint64_t victims_stamp(struct session *s, struct plugin_use *use, const s
             uint32_t d = kind->asks.at[k].dim;
             wide over = a->allocated[d] - a->fair[d];
             bool far = a->guarantee[d] <= 0 && (over <= 0 || over > res_most_on_a_node(s, d));
+            /* Nobody is a victim for the slots of his queue, nor for the queue's own jobs. */
+            if (allowed && a->guarantee[d] <= 0 && (d == DIM_PODS || a->queue == mine))
+                continue;
             stamp = stamp_fold(stamp, allowed && far ? over > 0 : a->allocated[d]);
         }
     }
