@@ -615,9 +615,15 @@ bool take_room(struct session *s, struct job *job, bool reclaim)
     /* What nobody holds comes first, so that the share is judged with all of the placement. */
     for (size_t i = 0; i < tasks.n && take_is_short(s, job); i++)
         take_free(s, tasks.at[i]);
-    for (size_t i = 0; i < tasks.n && take_is_short(s, job); i++)
+    for (size_t i = 0, n = s->log.n; i < tasks.n && take_is_short(s, job); i++) {
+        if (tasks.at[i]->state != BERTH_TASK_PENDING)
+            continue;
+        /* Who went for another may have left more than that needs; the share is judged all the same. */
+        if (s->log.n > n && (!reclaim || queue_is_preemptive(s, job->queue, tasks.at[i])))
+            take_free(s, tasks.at[i]);
         if (tasks.at[i]->state == BERTH_TASK_PENDING)
             take_held(s, tasks.at[i], reclaim);
+    }
     is_short = take_is_short(s, job) || !job_is_pipelined(s, job);
     if (is_short || !statement_has_losers(&stmt)) {
         statement_discard(&stmt);

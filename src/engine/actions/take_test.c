@@ -372,6 +372,24 @@ TEST(take_releases_room_that_nobody_waits_for)
     world_fini(&w);
 }
 
+/* One victim makes room for two of a gang. */
+TEST(take_uses_all_that_an_eviction_frees)
+{
+    struct world w;
+
+    world_init(&w);
+    world_queue(&w, "default");
+    world_node(&w, "n1", 4);
+    waiting(&w, "wide", "default", 1, 1, 1, 4);
+    world_cycle(&w);
+    world_accept(&w, BERTH_TASK_RUNNING);
+    waiting(&w, "gang", "default", 5, 2, 2, 2);
+    world_cycle(&w);
+    CHECK_EQ(evicted(&w, "wide"), 1);
+    CHECK_EQ(w.out.n_promised, 2);
+    world_fini(&w);
+}
+
 /* --- Room that is held for others */
 
 /* A job whose tasks are being stopped, one on each node in turn: their room is what is held. */
