@@ -234,11 +234,11 @@ n_evictions() { events | jq '[.items[] | select(.type=="attempt.ended" and .obje
     until_true 20 sh -c "'$BERTH' logs $low | grep -q up"
     mid=$("$BERTH" submit -o id --name mid --queue left --priority 5 --cpu 4 --image "$(rootdir)" -- true)
     until_true 20 held_is "$mid" "open "
-    right=$("$BERTH" submit -o id --name right --queue right --cpu 2 --image "$(rootdir)" -- sh -c 'sleep 1')
+    taker=$("$BERTH" submit -o id --name right --queue right --cpu 2 --image "$(rootdir)" -- sh -c 'sleep 1')
     until_true 20 held_is "$mid" "ended TAKEN"
-    "$BERTH" job show "$right" | grep -q '^room: reclaim, open'
+    "$BERTH" job show "$taker" | grep -q '^room: reclaim, open'
     let_go
-    until_true 40 job_is "$right" succeeded
+    until_true 40 job_is "$taker" succeeded
     [ "$(n_evictions)" = 1 ]
     until_true 30 job_is "$mid" succeeded
     "$BERTH" cancel "$low"
