@@ -692,6 +692,12 @@ struct berth_part {
     size_t n_waits;
 };
 
+/* A reservation whose room goes to who could have preempted its owner: it ends with the group. */
+struct berth_take {
+    const char *reservation, *owner;
+    uint64_t seq; /* its rank as decided on: another one of that key is not meant */
+};
+
 /* A decision, to be accepted or refused whole. */
 struct berth_group {
     enum berth_group_kind kind;
@@ -700,8 +706,10 @@ struct berth_group {
     uint64_t job_version;
     const struct berth_part *parts;
     size_t n_parts;
+    const struct berth_take *takes; /* bind, evict, reserve: what others held */
+    size_t n_takes;
     enum wait_code code;        /* fail, unadmit, release */
-    const char *reason;         /* evict: preempt, reclaim, shuffle, drain */
+    const char *reason;         /* evict: preempt, reclaim, shuffle, drain; and where it takes */
     const char *resource;       /* fail: which, or NULL */
     const char *name;           /* release, order, memo, and the reservation that is made */
     const char *pool;           /* order */
@@ -746,6 +754,7 @@ struct berth_verdict {
 
 struct berth_counts {
     uint64_t jobs, tasks_waiting, tasks_placed, tasks_evicted, tasks_reserved, steps;
+    uint64_t rooms_taken; /* reservations */
 };
 
 /* Everything that hangs here lives until berth_decisions_free. */

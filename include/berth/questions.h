@@ -21,6 +21,7 @@ struct berth_holder {
     int64_t amount;      /* of the dimension in question; 0 where it is none */
     int64_t limit_at_ms; /* when its limit ends it; 0: nothing does */
     bool is_leaving;     /* it is being stopped */
+    bool is_promised;    /* it is not there yet: its room is held for it; then attempt is 0 */
 };
 
 enum { BERTH_HOLDERS_MAX = 8 };

@@ -41,9 +41,14 @@ static void add_holders(const json_t *node, struct str *out)
             output_text(holder, "amount", out);
             str_add(out, " by ");
         }
-        str_add(out, text_of(holder, "attempt")[0] ? text_of(holder, "attempt") : "another");
+        if (text_of(holder, "attempt")[0])
+            str_add(out, text_of(holder, "attempt"));
+        else
+            str_add(out, text_of(holder, "task")[0] ? text_of(holder, "task") : "another");
         if (json_is_true(json_object_get(holder, "stopping")))
             str_add(out, " (stopping)");
+        if (json_is_true(json_object_get(holder, "held")))
+            str_add(out, " (held for it)");
     }
     if (more)
         str_addf(out, " and %" JSON_INTEGER_FORMAT " more", json_integer_value(more));

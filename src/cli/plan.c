@@ -77,13 +77,18 @@ static int print_start(struct cli *cli, const struct output *output, const json_
 {
     const json_t *placements = json_object_get(plan, "placements");
     const json_t *victims = json_object_get(plan, "victims");
+    json_int_t n_takes = json_integer_value(json_object_get(plan, "takes"));
     size_t n = json_array_size(victims);
     int r;
 
     if (n)
-        printf("would START after evicting %zu task%s: ", n, n == 1 ? "" : "s");
+        printf("would START after evicting %zu task%s", n, n == 1 ? "" : "s");
     else
-        printf("would START now: ");
+        printf("would START%s", n_takes ? "" : " now");
+    if (n_takes)
+        printf(" on room that is held for %" JSON_INTEGER_FORMAT " other%s", n_takes,
+               n_takes == 1 ? "" : "s");
+    printf(": ");
     printf("%zu of %" JSON_INTEGER_FORMAT " tasks\n", json_array_size(placements),
            count_tasks(job));
     r = print_rows(cli, output, &tasks_listing, placements);

@@ -78,6 +78,9 @@ static void print_rooms(const struct output *output, const json_t *job)
         fprintf(output->to, ", %s", str_text(&state));
         if (json_object_get(reservation, "why"))
             fprintf(output->to, " %s", json_string_value(json_object_get(reservation, "why")));
+        if (json_object_get(reservation, "takenBy"))
+            fprintf(output->to, " by %s",
+                    json_string_value(json_object_get(reservation, "takenBy")));
         fputc('\n', output->to);
     }
 }

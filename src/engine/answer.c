@@ -117,7 +117,7 @@ static void add_parts(struct session *s, struct berth_group *group, const struct
     size_t n_parts = 0;
 
     for (size_t i = 0; i < n; i++) {
-        if (ops[i].kind == OP_UNPIPELINE || ops[i].kind == OP_FAIL ||
+        if (ops[i].kind == OP_UNPIPELINE || ops[i].kind == OP_FAIL || ops[i].kind == OP_TAKE ||
             (binds && ops[i].kind != OP_ALLOCATE))
             continue;
         part_fill(s, &ops[i], group->job, &parts[n_parts++]);
@@ -132,6 +132,33 @@ static void add_parts(struct session *s, struct berth_group *group, const struct
     }
     group->parts = parts;
     group->n_parts = n_parts;
+}
+
+static bool is_among(const struct berth_take *takes, size_t n, const char *id)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(takes[i].reservation, id) == 0)
+            return true;
+    return false;
+}
+
+/* The reservations that some ops take, in their order. Who loses one is tried no more. */
+static void add_takes(struct session *s, struct berth_group *group, const struct op *ops, size_t n)
+{
+    struct berth_take *takes = ARENA_NEW0_N(s->out, struct berth_take, n + 1);
+
+    for (size_t i = 0; i < n; i++) {
+        const struct held_room *room = ops[i].room;
+        if (ops[i].kind != OP_TAKE || is_among(takes, group->n_takes, room->by->id))
+            continue;
+        seat_of(s, room->job)->was_taken = true;
+        group->reason = ops[i].reason;
+        takes[group->n_takes++] =
+            (struct berth_take){ arena_text(s->out, room->by->id),
+                                 arena_text(s->out, room->job->id), room->by->seq };
+    }
+    group->takes = takes;
+    s->n_taken += group->n_takes;
 }
 
 static int by_node(const void *a, const void *b)
@@ -198,22 +225,29 @@ static void name_reservation(struct session *s, struct berth_group *group)
 
 void answer_ops(struct session *s, const struct op *ops, size_t n, const struct job *job)
 {
-    bool evicts = false, binds = false;
+    bool evicts = false, binds = false, takes = false;
+    struct berth_group *group;
 
     for (size_t i = 0; i < n; i++) {
         evicts = evicts || ops[i].kind == OP_EVICT;
         binds = binds || ops[i].kind == OP_ALLOCATE;
+        takes = takes || ops[i].kind == OP_TAKE;
     }
     if (binds && job)
         seat_of(s, (struct job *)job)->was_bound = true;
-    if (evicts) {
-        struct berth_group *group = group_add(s, BERTH_GROUP_EVICT, job);
+    if (evicts || (takes && !binds)) {
+        group = group_add(s, evicts ? BERTH_GROUP_EVICT : BERTH_GROUP_RESERVE, job);
         add_parts(s, group, ops, n, false);
         add_waits(s, group, (struct berth_part *)group->parts);
         name_reservation(s, group);
+    } else if (binds) {
+        group = group_add(s, BERTH_GROUP_BIND, job);
+        add_parts(s, group, ops, n, true);
+    } else {
+        return;
     }
-    if (!evicts && binds)
-        add_parts(s, group_add(s, BERTH_GROUP_BIND, job), ops, n, true);
+    if (takes)
+        add_takes(s, group, ops, n);
 }
 
 void answer_admit(struct session *s, const struct job *job)

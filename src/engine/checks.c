@@ -205,6 +205,7 @@ int berth_engine_checks(struct berth_engine *engine, const struct berth_cycle_in
         return -ENOENT;
     c.kind = task->group->kind;
     c.s = session_open(model, engine_setup(engine), in, &own);
+    explain_hold(c.s, task->group->job);
     check_state(&c);
     check_single(&c);
     check_rest(&c);

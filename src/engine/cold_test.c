@@ -147,11 +147,12 @@ static void tell_task(struct world *w, uint64_t *random)
                                                               : BERTH_TASK_PENDING });
 }
 
-static size_t n_evictions, n_binds;
+static size_t n_evictions, n_taken, n_binds;
 
 static void note(const struct world *w)
 {
     n_evictions += w->out.counts.tasks_evicted;
+    n_taken += w->out.counts.rooms_taken;
     n_binds += w->out.counts.tasks_placed;
 }
 
@@ -234,4 +235,5 @@ TEST(engine_decides_the_same_with_nothing_kept)
     /* The histories are worth something. */
     CHECK(n_binds > 100);
     CHECK(n_evictions > 30);
+    CHECK(n_taken > 5);
 }

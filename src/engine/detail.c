@@ -40,10 +40,11 @@ static void show_holder(const struct held *held, struct arena *arena, struct ber
         .namespace_ = job->kept->namespace_ ? arena_text(arena, job->kept->namespace_) : NULL,
         .group = arena_text(arena, task->group->spec->name),
         .index = task->index,
-        .attempt = task->attempt,
+        .attempt = task->state == BERTH_TASK_PIPELINED ? 0 : task->attempt,
         .amount = held->amount,
         .limit_at_ms = task->limit_at_ms,
         .is_leaving = task->state == BERTH_TASK_RELEASING,
+        .is_promised = task->state == BERTH_TASK_PIPELINED,
     };
 }
 

@@ -291,6 +291,7 @@ static void finish(struct session *s, struct berth_decisions *out)
     out->counts.tasks_placed = s->n_placed;
     out->counts.tasks_evicted = s->n_evicted;
     out->counts.tasks_reserved = s->n_reserved;
+    out->counts.rooms_taken = s->n_taken;
     out->counts.steps = s->n_steps;
     if (!s->in.skip_digest)
         answer_digest(s, out);

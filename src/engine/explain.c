@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "engine/actions.h"
 #include "engine/detail.h"
 #include "engine/fit.h"
 
@@ -27,6 +28,17 @@ struct outcome outcome_of(const struct berth_decisions *decisions, const char *j
         }
     }
     return outcome;
+}
+
+void explain_hold(struct session *s, const struct job *job)
+{
+    struct statement stmt;
+
+    reservations_hold(s);
+    stmt = statement_open(s);
+    for (size_t i = 0; i < job->n_tasks; i++)
+        if (task_room(s, &job->tasks[i]))
+            statement_unpipeline(&stmt, &job->tasks[i]);
 }
 
 static void explain_node(struct session *s, const struct task *task, struct node *node,
@@ -141,6 +153,7 @@ int berth_engine_explain(struct berth_engine *engine, const struct berth_cycle_i
     nodes = ARENA_NEW0_N(arena, struct berth_node_reason, model->nodes.n + 1);
     s = session_open(model, engine_setup(engine), in, &own);
     find_place(s, task->group->job, out);
+    explain_hold(s, task->group->job);
     for (size_t i = 0; i < model->nodes.n; i++)
         explain_node(s, task, model->nodes.at[i], arena, &nodes[i]);
     session_close(s);

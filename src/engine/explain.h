@@ -10,6 +10,12 @@
 struct task *task_named(struct model *model, const struct berth_task_ref *ref, struct err *err);
 struct node *node_named(struct model *model, const char *id, struct err *err);
 
+/**
+ * Holds what is reserved, as a cycle does first: for others than the job, whose own room does not
+ * stand in its way.
+ */
+void explain_hold(struct session *s, const struct job *job);
+
 /* What a cycle would do for a job. */
 struct outcome {
     bool starts; /* it binds a task of it, or makes room for one */

@@ -129,7 +129,7 @@ static uwide try_one(struct session *s, struct task *task, struct hunt *h, uint3
 
     if (node->tasks.n > h->most_tasks)
         h->most_tasks = node->tasks.n;
-    if (!fit_is_resolvable(s, task->group->kind, node))
+    if (!take_may_try(s, task->group->kind, node))
         return KEY_NONE;
     s->n_steps++;
     cleared = try(s, task, node, h->reclaim, &h->costs[at]);

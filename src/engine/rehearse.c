@@ -149,7 +149,7 @@ static void run_part(struct rehearsal *r, const struct berth_part *part, struct 
                                 .limit_at_ms = limit_ms ? r->in.now_ms + limit_ms : 0 };
 }
 
-/* What was bound runs; what was evicted is gone. */
+/* What was bound runs; what was evicted is gone, and so is what was held and taken. */
 static int accept(struct rehearsal *r, const struct berth_decisions *decisions, struct err *err)
 {
     VEC_OF(struct berth_delta) deltas = { 0 };
@@ -157,6 +157,12 @@ static int accept(struct rehearsal *r, const struct berth_decisions *decisions, 
 
     for (size_t i = 0; i < decisions->n_groups; i++) {
         const struct berth_group *group = &decisions->groups[i];
+        for (size_t k = 0; k < group->n_takes; k++) {
+            struct berth_reservation *taken = ARENA_NEW0(r->own, struct berth_reservation);
+            taken->id = group->takes[k].reservation;
+            VEC_PUSH(&deltas, ((struct berth_delta){
+                                  .kind = BERTH_RESERVATION, .end = true, .any = taken }));
+        }
         for (size_t k = 0; k < group->n_parts; k++) {
             const struct berth_part *part = &group->parts[k];
             struct berth_task *task;

@@ -65,6 +65,18 @@ static void bind_parts(struct session *s, const struct berth_reservation *r, str
         statement_discard(&stmt);
 }
 
+/* From here on others may take it: see actions/take.c. */
+static void note_room(struct session *s, const struct berth_reservation *r, struct job *job,
+                      struct task **held, size_t n)
+{
+    struct held_room *room = ARENA_NEW0(&s->arena, struct held_room);
+    struct seat *seat = seat_of(s, job);
+
+    *room = (struct held_room){ r, job, held, n, seat->rooms };
+    seat->rooms = room;
+    VEC_PUSH(&s->rooms, room);
+}
+
 static void hold(struct session *s, const struct berth_reservation *r)
 {
     struct job *job = job_find(s->model, r->owner);
@@ -81,10 +93,12 @@ static void hold(struct session *s, const struct berth_reservation *r)
         return;
     }
     n = hold_parts(s, r, held);
-    if (!n)
+    if (!n) {
         answer_release(s, r->id, job_n_ready(job) >= job->min_available ? "MOVED" : "NODE_CHANGED");
-    else
-        bind_parts(s, r, job, held, n);
+        return;
+    }
+    note_room(s, r, job, held, n);
+    bind_parts(s, r, job, held, n);
 }
 
 static int by_rank(const void *a, const void *b)

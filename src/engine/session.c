@@ -93,6 +93,7 @@ void session_close(struct session *s)
     VEC_FINI(&s->log);
     VEC_FINI(&s->groups);
     VEC_FINI(&s->watched);
+    VEC_FINI(&s->rooms);
     arena_fini(&s->arena);
     arena_fini(&s->scratch);
     arena_fini(&s->tried);
@@ -176,6 +177,20 @@ bool job_is_open(struct session *s, struct job *job, struct why *why)
         why->blocker = closed_by(s, job->queue)->name;
     }
     return !why->code;
+}
+
+const struct held_room *task_room(const struct session *s, const struct task *task)
+{
+    const struct job *job = task->group->job;
+    const struct held_room *room = NULL;
+
+    if (task->state == BERTH_TASK_PIPELINED && job->seated == s->number)
+        room = ((const struct seat *)job->seat)->rooms;
+    for (; room; room = room->next)
+        for (size_t i = 0; i < room->n; i++)
+            if (room->at[i] == task)
+                return room;
+    return NULL;
 }
 
 /* How long room is held: for a machine, until it must have come, and then as long as any. */

@@ -19,21 +19,31 @@
 
 struct beam;
 
-enum op_kind { OP_ALLOCATE, OP_PIPELINE, OP_EVICT, OP_UNPIPELINE, OP_FAIL };
+enum op_kind { OP_ALLOCATE, OP_PIPELINE, OP_EVICT, OP_UNPIPELINE, OP_FAIL, OP_TAKE };
+
+/* Room that is held for a job's tasks in this session: they are promised it. See reserve.c. */
+struct held_room {
+    const struct berth_reservation *by;
+    struct job *job;
+    struct task **at; /* its tasks; those that were bound meanwhile too */
+    size_t n;
+    struct held_room *next; /* of the same job */
+};
 
 struct op {
     enum op_kind kind;
     struct task *task;
-    struct node *node; /* to, or (evict, unpipeline) where it was */
+    struct node *node; /* to, or (evict, unpipeline, take) where it was */
     uint8_t from;      /* the state before */
     bool from_evicted;
     bool is_sealed;
     bool is_refused; /* by a plugin that was told of it */
     bool evicted;    /* pipeline: room that evictions make */
     double score;
-    const char *reason;      /* evict */
+    const char *reason;      /* evict, take */
     const char *reservation; /* allocate: the one that it uses, or NULL */
-    const struct hold *hold; /* devices and cores that it gets, or (evict, unpipeline) held */
+    const struct hold *hold; /* devices and cores that it gets, or (evict, unpipeline, take) held */
+    const struct held_room *room; /* take: which */
 };
 
 /* Why the tasks of a group wait, where it is not the nodes that say it. */
@@ -47,14 +57,16 @@ struct seat {
     struct victims list; /* pending tasks in task order, without those that ask for nothing */
     size_t next;         /* next is the first that was not tried */
     bool is_listed;
-    bool is_pending;       /* not admitted */
-    bool was_admitted;     /* by this session, which has not said so yet */
-    bool was_bound;        /* by this session */
-    bool is_parted;        /* of a line, and on its own now: it is watched alone */
-    bool is_refused;       /* a plugin refused a placement; it is tried no more */
-    bool forgets;          /* which nodes refused a role: see actions/roles.h */
-    struct closed *closed; /* of preempt: see actions/roles.h; NULL until it is used */
-    bool *failed;          /* by group: a task of its role found no node */
+    bool is_pending;         /* not admitted */
+    bool was_admitted;       /* by this session, which has not said so yet */
+    bool was_bound;          /* by this session */
+    bool is_parted;          /* of a line, and on its own now: it is watched alone */
+    bool is_refused;         /* a plugin refused a placement; it is tried no more */
+    bool was_taken;          /* what was held for it: it is tried anew in the next cycle */
+    bool forgets;            /* which nodes refused a role: see actions/roles.h */
+    struct held_room *rooms; /* NULL: nothing is held for it */
+    struct closed *closed;   /* of preempt: see actions/roles.h; NULL until it is used */
+    bool *failed;            /* by group: a task of its role found no node */
     uint32_t *held; /* by group, at the end: tasks with a place that are not bound; NULL: none */
     struct why why; /* the last refusal of the job as a whole */
     struct kind *stuck;      /* the class of its task that found no node */
@@ -89,13 +101,14 @@ struct session {
     uint64_t number;
     VEC_OF(struct op) log;
     VEC_OF(struct berth_group) groups;
-    VEC_OF(struct job *) watched; /* to be looked at one by one: see lines.h */
-    bool is_unsorted;             /* they are, not by rank */
-    size_t parted;                /* the log up to here was read for them */
-    const char *action;           /* that runs */
-    const char *reservation;      /* whose room is being bound */
+    VEC_OF(struct job *) watched;     /* to be looked at one by one: see lines.h */
+    bool is_unsorted;                 /* they are, not by rank */
+    size_t parted;                    /* the log up to here was read for them */
+    const char *action;               /* that runs */
+    const char *reservation;          /* whose room is being bound */
+    VEC_OF(struct held_room *) rooms; /* held when it began, by rank */
     int64_t wake_at_ms;
-    uint64_t n_placed, n_evicted, n_reserved, n_steps;
+    uint64_t n_placed, n_evicted, n_reserved, n_taken, n_steps;
     bool limited;
     bool is_dry_run;  /* victims are taken away only to see what would happen */
     bool promises;    /* room is promised even where it is free: the rest of it is being made */
@@ -142,6 +155,8 @@ static inline bool task_is_on_machine(const struct task *task)
 struct victims tasks_pending(struct session *s, const struct job *job, bool best_effort);
 /** Lists a job's pending tasks into its seat, once. */
 void seat_list(struct session *s, struct job *job);
+/** The room that is held for a task, so long as it is promised it; NULL: none. */
+const struct held_room *task_room(const struct session *s, const struct task *task);
 /** Whether a reservation still holds room: its end and its age. */
 bool reservation_holds(struct session *s, const struct berth_reservation *reservation);
 /** Whether a pending task may be placed now: its back-off is over. */
@@ -164,9 +179,13 @@ void statement_pipeline(struct statement *stmt, struct task *task, struct node *
 void statement_evict(struct statement *stmt, struct task *task, const char *reason);
 /** Takes a promise back within a session: the task is pending again. */
 void statement_unpipeline(struct statement *stmt, struct task *task);
+/** Takes a promise back for good that was held when the session began: others get the room. */
+void statement_take(struct statement *stmt, struct task *task, const struct held_room *room,
+                    const char *reason);
 /** The task is given up; it waits no more. */
 void statement_fail(struct statement *stmt, struct task *task);
-bool statement_has_evictions(const struct statement *stmt);
+/** Whether others pay for it: some are evicted, or what is held for them is taken. */
+bool statement_has_losers(const struct statement *stmt);
 /**
  * Whether a plugin refused a part of what was done. Then all of it is taken back, and the job is
  * tried no more in this session.

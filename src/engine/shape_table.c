@@ -438,12 +438,20 @@ static const struct member part_members[] = {
 };
 static const struct shape shape_part = SHAPE("part", berth_part, part_members);
 
+static const struct member take_members[] = {
+    ROW(berth_take, reservation, M_TEXT, 0),
+    ROW(berth_take, owner, M_TEXT, 0),
+    ROW(berth_take, seq, M_U64, 0),
+};
+static const struct shape shape_take = SHAPE("take", berth_take, take_members);
+
 static const struct member group_members[] = {
     ROW(berth_group, kind, M_INT, 0),
     ROW(berth_group, action, M_TEXT, 0),
     ROW(berth_group, job, M_TEXT, 0),
     ROW(berth_group, job_version, M_U64, 0),
     MANY(berth_group, parts, n_parts, M_LIST, 0, &shape_part),
+    MANY(berth_group, takes, n_takes, M_LIST, 0, &shape_take),
     ROW(berth_group, code, M_INT, 0),
     ROW(berth_group, reason, M_TEXT, 0),
     ROW(berth_group, resource, M_TEXT, 0),

@@ -42,7 +42,7 @@ static void change(struct session *s, const struct op *op, enum berth_task_state
     if (op->kind == OP_ALLOCATE || op->kind == OP_PIPELINE)
         op->task->hold = op->hold;
     task_place(s->model, op->task, state, to);
-    if (op->kind == OP_UNPIPELINE)
+    if (op->kind == OP_UNPIPELINE || op->kind == OP_TAKE)
         op->task->hold = NULL;
     note_moved(s, op->task);
 }
@@ -98,19 +98,31 @@ void statement_evict(struct statement *stmt, struct task *task, const char *reas
     tell(stmt->s, HOOKED_ON_DEALLOCATE, task);
 }
 
-void statement_unpipeline(struct statement *stmt, struct task *task)
+/* A promise that is taken back, by itself or for others' sake. */
+static void unpromise(struct session *s, struct op op)
 {
-    struct op op = { .kind = OP_UNPIPELINE,
-                     .task = task,
-                     .node = task->node,
-                     .from = task->state,
-                     .from_evicted = task->evicted,
-                     .hold = task->hold };
+    struct task *task = op.task;
 
     assert(task->state == BERTH_TASK_PIPELINED);
-    tell(stmt->s, HOOKED_ON_DEALLOCATE, task);
-    change(stmt->s, &op, BERTH_TASK_PENDING, NULL);
+    op.node = task->node;
+    op.from = task->state;
+    op.from_evicted = task->evicted;
+    op.hold = task->hold;
+    tell(s, HOOKED_ON_DEALLOCATE, task);
+    change(s, &op, BERTH_TASK_PENDING, NULL);
     task->evicted = false;
+}
+
+void statement_unpipeline(struct statement *stmt, struct task *task)
+{
+    unpromise(stmt->s, (struct op){ .kind = OP_UNPIPELINE, .task = task });
+}
+
+void statement_take(struct statement *stmt, struct task *task, const struct held_room *room,
+                    const char *reason)
+{
+    unpromise(stmt->s,
+              (struct op){ .kind = OP_TAKE, .task = task, .room = room, .reason = reason });
 }
 
 void statement_fail(struct statement *stmt, struct task *task)
@@ -123,10 +135,10 @@ void statement_fail(struct statement *stmt, struct task *task)
     change(stmt->s, &op, BERTH_TASK_FAILED, NULL);
 }
 
-bool statement_has_evictions(const struct statement *stmt)
+bool statement_has_losers(const struct statement *stmt)
 {
     for (size_t i = stmt->mark; i < stmt->s->log.n; i++)
-        if (stmt->s->log.at[i].kind == OP_EVICT)
+        if (stmt->s->log.at[i].kind == OP_EVICT || stmt->s->log.at[i].kind == OP_TAKE)
             return true;
     return false;
 }
@@ -167,11 +179,11 @@ bool statement_commit(struct statement *stmt, struct job *job)
 void op_undo(struct model *model, const struct op *op)
 {
     struct task *task = op->task;
+    bool had = op->kind == OP_EVICT || op->kind == OP_UNPIPELINE || op->kind == OP_TAKE;
 
-    if (op->kind == OP_UNPIPELINE)
+    if (had && op->kind != OP_EVICT)
         task->hold = op->hold;
-    task_place(model, task, op->from,
-               op->kind == OP_EVICT || op->kind == OP_UNPIPELINE ? op->node : NULL);
+    task_place(model, task, op->from, had ? op->node : NULL);
     if (op->kind == OP_ALLOCATE || op->kind == OP_PIPELINE)
         task->hold = NULL;
     task->evicted = op->from_evicted;
@@ -190,6 +202,7 @@ void statement_take_out(struct session *s, const struct op *op)
         break;
     case OP_EVICT:
     case OP_UNPIPELINE:
+    case OP_TAKE:
         op_undo(s->model, op);
         tell(s, HOOKED_ON_ALLOCATE, task);
         break;
@@ -240,6 +253,7 @@ static bool still_holds(const struct session *s, const struct op *op)
     case OP_EVICT:
         return state_is_allocated(op->task->state);
     case OP_UNPIPELINE:
+    case OP_TAKE:
         return op->task->state == BERTH_TASK_PIPELINED;
     case OP_FAIL:
         return op->task->state == BERTH_TASK_PENDING;
@@ -261,6 +275,9 @@ static void do_again(struct statement *stmt, const struct op *op)
         break;
     case OP_UNPIPELINE:
         statement_unpipeline(stmt, op->task);
+        break;
+    case OP_TAKE:
+        statement_take(stmt, op->task, op->room, op->reason);
         break;
     case OP_FAIL:
         statement_fail(stmt, op->task);

@@ -6,24 +6,38 @@
 
 #include "engine/session.h"
 
-/** Whether a task may be evicted for a job: of its queue, or (reclaim) of another. */
+/**
+ * Whether a task may be evicted for a job, or lose the room that is held for it: of its queue, or
+ * (reclaim) of another.
+ */
 bool take_may_go(struct session *s, const struct job *taker, const struct task *victim,
                  bool reclaim);
+
+/** Takes a reservation whole, as far as its room is only promised yet. */
+void take_room_whole(struct statement *stmt, const struct held_room *room, const char *reason);
 
 /** Whether a job has less than it may evict for: its minimum, or all its tasks. */
 bool take_is_short(const struct session *s, const struct job *job);
 /** Whether room is to be made for a job at all. */
 bool take_is_wanted(struct session *s, const struct job *job);
 
-/* What a set of evictions costs, what weighs most first. */
+/**
+ * Whether clearing the node could make room for a class: it takes work and suits, or it is on its
+ * way, and what could be had there is what is held for others.
+ */
+bool take_may_try(struct session *s, const struct kind *kind, const struct node *node);
+
+/* What room costs, what weighs most first: whoever runs weighs more than all that is held. */
 struct cost {
     size_t n_broken;  /* victims whose jobs are below their budgets then */
     int64_t priority; /* the highest among the victims */
     wide lost;        /* milliseconds of work since the start or the last checkpoint, times cpu */
     size_t n;
+    int64_t held_priority; /* the highest among those whose held room is taken */
+    size_t n_held;         /* tasks that it was held for */
 };
 
-/** What the evictions since a mark in the log cost. */
+/** What was taken since a mark in the log costs. */
 struct cost cost_of(const struct session *s, size_t mark);
 int cost_cmp(const struct cost *a, const struct cost *b);
 

@@ -262,13 +262,13 @@ static inline void world_accept_rest(struct world *w, const struct berth_group *
 {
     if (group->kind == BERTH_GROUP_ORDER)
         world_order(w, group);
-    if (group->kind == BERTH_GROUP_ORDER || group->kind == BERTH_GROUP_RESERVE)
+    if (group->kind == BERTH_GROUP_ORDER || (group->kind == BERTH_GROUP_RESERVE && !group->n_takes))
         world_reserve(w, group);
     if (group->kind == BERTH_GROUP_FAIL)
         world_fail(w, group);
 }
 
-/* Keeps what a group with evictions reserves, and lets go what was used or is released. */
+/* Keeps what a group with evictions reserves, and lets go what was used, taken or is released. */
 static inline void world_accept_room(struct world *w, const struct berth_group *group)
 {
     struct berth_reservation_part *parts =
@@ -279,6 +279,9 @@ static inline void world_accept_room(struct world *w, const struct berth_group *
                                    .until_ms = group->until_ms,
                                    .parts = parts };
 
+    for (size_t i = 0; i < group->n_takes; i++)
+        world_end(w, BERTH_RESERVATION,
+                  &(struct berth_reservation){ .id = group->takes[i].reservation });
     for (size_t i = 0; i < group->n_parts; i++) {
         const struct berth_part *part = &group->parts[i];
         if (part->kind == BERTH_PART_BIND && part->reservation)
@@ -289,7 +292,7 @@ static inline void world_accept_room(struct world *w, const struct berth_group *
                                                                   .waits = part->waits,
                                                                   .n_waits = part->n_waits };
     }
-    if (group->kind == BERTH_GROUP_EVICT && group->name && r.n_parts)
+    if ((group->kind == BERTH_GROUP_EVICT || group->n_takes) && group->name && r.n_parts)
         world_tell(w, BERTH_RESERVATION, &r);
     if (group->kind == BERTH_GROUP_RELEASE)
         world_end(w, BERTH_RESERVATION, &r);

@@ -5,6 +5,7 @@
 #include "engine/cluster.h"
 
 #include "berth/plugin.h"
+#include "engine/actions.h"
 #include "engine/engine.h"
 #include "engine/session.h"
 
@@ -223,16 +224,34 @@ static struct task *some_promised(struct model *model)
     return NULL;
 }
 
+/* What is held for others when the session begins, if it is yet. */
+static const struct held_room *some_room(struct cluster *c, const struct session *s)
+{
+    const struct held_room *room = s->rooms.n ? s->rooms.at[cluster_dice(c, s->rooms.n)] : NULL;
+
+    return room && task_room(s, room->at[0]) == room ? room : NULL;
+}
+
+static size_t n_taken;
+
 /* Anything that a statement can do; rooms are not asked for, sums must hold all the same. */
 static void do_something(struct cluster *c, struct statement *stmt)
 {
     struct model *model = engine_model(c->w.engine);
     struct node *node = model->nodes.at[cluster_dice(c, model->nodes.n)];
-    uint64_t what = cluster_dice(c, 5);
+    uint64_t what = cluster_dice(c, 6);
+    const struct held_room *room = some_room(c, stmt->s);
     struct task *task = what == 3   ? some_task(c, model, true)
                         : what == 4 ? some_promised(model)
                                     : some_task(c, model, false);
 
+    if (what == 5) {
+        for (size_t i = 0; room && i < room->n; i++)
+            if (room->at[i]->state == BERTH_TASK_PIPELINED)
+                statement_take(stmt, room->at[i], room, "test");
+        n_taken += room != NULL;
+        return;
+    }
     if (!task)
         return;
     if (what == 0)
@@ -275,6 +294,23 @@ static void nest(struct cluster *c, struct session *s, int depth)
     statement_discard(&stmt);
 }
 
+/* Room is held for the first two tasks of the job that came last. */
+static void hold_some(struct cluster *c)
+{
+    const struct cluster_job *job = &c->jobs[c->n_jobs - 1];
+    struct berth_reservation_part parts[2] = { 0 };
+    struct berth_reservation r = { .id = "r-last", .seq = 9, .owner = job->id, .parts = parts };
+
+    for (; r.n_parts < 2 && r.n_parts < job->replicas; r.n_parts++) {
+        const struct cluster_node *node = &c->nodes[cluster_dice(c, c->n_nodes)];
+        parts[r.n_parts] = (struct berth_reservation_part){
+            .task = { .job = job->id, .group = "task", .index = (uint32_t)r.n_parts },
+            .node = node->id,
+        };
+    }
+    world_tell(&c->w, BERTH_RESERVATION, &r);
+}
+
 TEST(undo_discards_statements_at_any_depth)
 {
     uint64_t random = test_seed();
@@ -286,8 +322,10 @@ TEST(undo_discards_statements_at_any_depth)
         CLEANUP(freep) char *before = NULL;
         CLEANUP(freep) char *after = NULL;
         live(&c, test_random(&random), names[round % COUNT_OF(names)]);
+        hold_some(&c);
         before = dump(c.w.engine);
         s = session_open(engine_model(c.w.engine), engine_setup(c.w.engine), &c.w.in, &out);
+        reservations_hold(s);
         for (int i = 0; i < 6; i++)
             nest(&c, s, 0);
         session_close(s);
@@ -296,6 +334,7 @@ TEST(undo_discards_statements_at_any_depth)
         arena_fini(&out);
         cluster_fini(&c);
     }
+    CHECK(n_taken > 10);
 }
 
 /* --- A plugin that fails */

@@ -173,6 +173,28 @@ static bool spare_take(struct spare *spare, const struct task *task)
     return true;
 }
 
+/* What is held for a job's tasks: a unit for each reservation. */
+static void divide_rooms(const struct gang_hunt *h, struct task **tasks, size_t n,
+                         struct units *out)
+{
+    size_t first = out->n;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct held_room *room = task_room(h->s, tasks[i]);
+        struct unit *unit = NULL;
+        for (size_t k = first; room && k < out->n; k++)
+            unit = out->at[k].room == room ? &out->at[k] : unit;
+        if (room && !unit) {
+            unit = &out->at[out->n++];
+            *unit = (struct unit){ .job = room->job,
+                                   .room = room,
+                                   .at = ARENA_NEW0_N(&h->s->arena, struct task *, n + 1) };
+        }
+        if (unit)
+            unit->at[unit->n++] = tasks[i];
+    }
+}
+
 /* The job's tasks in units: what it can spare (each for itself, or in one), and the rest. */
 static void divide(const struct gang_hunt *h, struct task **tasks, size_t n, struct units *out)
 {
@@ -185,6 +207,8 @@ static void divide(const struct gang_hunt *h, struct task **tasks, size_t n, str
     whole.at = ARENA_NEW0_N(&h->s->arena, struct task *, whole.job->n_tasks + 1);
     for (size_t i = 0; i < n; i++) {
         bool spares = h->s->policy->victim_unit == UNIT_TASK && one_each;
+        if (tasks[i]->state == BERTH_TASK_PIPELINED)
+            continue; /* what is held goes by itself */
         listed[tasks[i] - whole.job->tasks] = true;
         if (!spares && !spare_take(&spare, tasks[i])) {
             whole.at[whole.n++] = tasks[i];
@@ -266,6 +290,8 @@ static int by_urgency(const struct gang_hunt *h, const struct unit *a, const str
 {
     int cmp = 0;
 
+    if (!a->room != !b->room)
+        return a->room ? -1 : 1; /* what nobody runs on goes first */
     if (a->job == b->job)
         return a->is_whole == b->is_whole ? -task_cmp(h->s, a->at[0], b->at[0])
                                           : (a->is_whole ? 1 : -1);
@@ -311,7 +337,7 @@ static void keep_allowed(struct units *units, const struct victims *allowed)
         for (size_t k = 0; k < unit.n; k++)
             if (has(allowed, unit.at[k], &from))
                 unit.at[kept++] = unit.at[k];
-        if (!kept || (unit.is_whole && kept < unit.n))
+        if (!kept || ((unit.is_whole || unit.room) && kept < unit.n))
             continue;
         unit.n = kept;
         units->at[n++] = unit;
@@ -370,6 +396,7 @@ struct units units_find(const struct gang_hunt *h)
     for (size_t i = 0, next; i < list.n; i = next) {
         for (next = i; next < list.n && list.at[next]->group->job == list.at[i]->group->job;)
             next++;
+        divide_rooms(h, &list.at[i], next - i, &units);
         divide(h, &list.at[i], next - i, &units);
     }
     if (!units.n)
@@ -388,6 +415,8 @@ void unit_evict(struct statement *stmt, const struct unit *unit, bool reclaim)
 {
     const char *reason = reclaim ? "reclaim" : "preempt";
 
+    if (unit->room)
+        take_room_whole(stmt, unit->room, reason);
     for (size_t i = 0; i < unit->n; i++)
         if (state_is_allocated(unit->at[i]->state))
             statement_evict(stmt, unit->at[i], reason);
@@ -418,7 +447,7 @@ size_t units_least(const struct gang_hunt *h, const struct units *units)
     for (size_t i = 0; i <= units->n; i++) {
         if (i && res_within(s, h->need, sum))
             return i;
-        for (size_t k = 0; i < units->n && k < units->at[i].n; k++)
+        for (size_t k = 0; i < units->n && !units->at[i].room && k < units->at[i].n; k++)
             if (is_within(h->domain, units->at[i].at[k]->node))
                 res_add_asks(sum, task_asks(units->at[i].at[k]), 1);
     }

@@ -15,6 +15,7 @@ struct unit {
     struct task **at; /* those named with it; a whole one takes all that its job has */
     size_t n;
     bool is_whole;
+    const struct held_room *room; /* that is held for them, who do not run; NULL: they do */
     wide local, global; /* profile volcano: what it gives of what is needed, and what that costs */
 };
 

@@ -22,6 +22,9 @@ void check_see_reservation(struct check *c, const struct row_reservation *was,
         check_find(c, "a reservation ended for no reason");
     if ((row->state == RESERVATION_USED) != (row->state != RESERVATION_OPEN && row->is_used))
         check_find(c, "a reservation was used, or was not, and says otherwise");
+    if ((row->why == RELEASE_TAKEN && !row->taken_by) || row->taken_by == row->job ||
+        (row->taken_by && row->state == RESERVATION_OPEN))
+        check_find(c, "a reservation was taken by nobody, or was not, and says otherwise");
     if (!was && row->state == RESERVATION_OPEN)
         VEC_PUSH(&c->owners, row->job);
     for (size_t i = c->owners.n; row->state != RESERVATION_OPEN && i-- > 0;) {

@@ -26,6 +26,24 @@ static void make_room(struct world *w)
     CHECK_EQ(world_bind(w, high, 0, "n2"), PROBLEM_NONE);
 }
 
+/* What is held on it for one is taken by another. */
+static void take_room(struct world *w)
+{
+    uint64_t low, high;
+    struct op *op;
+
+    CHECK_EQ(world_register(w, "n3", "{\"cpu\":1000}"), PROBLEM_NONE);
+    low = world_submit(w, "{\"name\":\"low\",\"resources\":{\"cpu\":1}}");
+    high = world_submit(w, "{\"name\":\"high\",\"resources\":{\"cpu\":1}}");
+    CHECK_EQ(world_run(w, world_evict_op(w, low, 0, 1, "n3")), PROBLEM_NONE);
+    op = world_bind_op(w, high, 0, 1, "n3");
+    op->bind.takes = NEW0(struct op_take);
+    *op->bind.takes = (struct op_take){ low, world_reservation(w, low) };
+    op->bind.n_takes = 1;
+    CHECK_EQ(world_run(w, op), PROBLEM_NONE);
+    CHECK_TEXT(world_held_says(w, low), "ended TAKEN");
+}
+
 /* A task that fails, is tried again and ends well; another job that is cancelled as it runs. */
 static void make_history(const char *address)
 {
@@ -49,6 +67,7 @@ static void make_history(const char *address)
     CHECK_EQ(world_stop(&w, job), PROBLEM_NONE);
     CHECK_EQ(world_ended(&w, job, 0, 1, "n1", 143), PROBLEM_NONE);
     make_room(&w);
+    take_room(&w);
     world_close(&w);
 }
 
@@ -142,6 +161,9 @@ static const struct {
       "a reservation begins as ended" },
     { "a reservation holds nothing", "DELETE FROM event WHERE type LIKE 'room.%'",
       "is open and holds nothing" },
+    { "room is taken by nobody",
+      "UPDATE event SET body = json_remove(body, '$.takenBy') WHERE type = 'reservation.ended'",
+      "a reservation was taken by nobody" },
     { "an end without a cause", SPOIL("attempt.ended", "\"cause\":\"COMPLETED\",", ""),
       "without cause or consequence" },
 };
@@ -157,8 +179,8 @@ TEST(each_fault_that_is_planted_is_found)
         make_history(address);
         CHECK_OK(ledger_check(address, report, &err), &err);
         CHECK_EQ(report->n_findings, 0);
-        CHECK_EQ(report->n_attempts, 5);
-        CHECK_EQ(report->n_jobs, 4);
+        CHECK_EQ(report->n_attempts, 6);
+        CHECK_EQ(report->n_jobs, 6);
         run_sql(address, c->sql);
         CHECK_OK(ledger_check(address, report, &err), &err);
         for (size_t i = 0; i < report->n_findings && i < LEDGER_FINDINGS_MAX; i++)

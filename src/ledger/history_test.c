@@ -121,6 +121,16 @@ static void do_submit(struct history *h)
     op_free(op);
 }
 
+/* What is held for a job, if there is anything. */
+static struct op_take *take_of(struct history *h)
+{
+    struct op_take *take = NEW0(struct op_take);
+
+    take->job = a_job(h);
+    take->reservation = world_reservation(&h->w, take->job);
+    return take;
+}
+
 static void do_bind(struct history *h)
 {
     struct op *op = world_bind_op(&h->w, a_job(h), 0, 1 + (uint32_t)below(h, 4), a_node(h));
@@ -141,6 +151,10 @@ static void do_bind(struct history *h)
             part->index = (uint32_t)below(h, 2);
             part->number = 1;
         }
+    }
+    if (one_in(h, 12)) {
+        op->bind.takes = take_of(h);
+        op->bind.n_takes = 1;
     }
     op->bind.fence -= one_in(h, 40);
     note(h, world_run(&h->w, op));
@@ -166,10 +180,8 @@ static void do_evict(struct history *h)
     if (one_in(h, 4))
         op->evict.ttl_ms = 0;
     if (one_in(h, 12)) {
-        op->evict.takes = NEW0_N(struct op_take, 1);
+        op->evict.takes = take_of(h);
         op->evict.n_takes = 1;
-        op->evict.takes[0].job = a_job(h);
-        op->evict.takes[0].reservation = world_reservation(&h->w, op->evict.takes[0].job);
     }
     op->evict.fence -= one_in(h, 40);
     op->evict.replaces -= op->evict.replaces && one_in(h, 10);

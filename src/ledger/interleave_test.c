@@ -106,6 +106,17 @@ static struct op *evict(const char *node, bool has_victim)
     return op;
 }
 
+/* The second task in the room of the urgent one, who could have been evicted for it. */
+static struct op *take(void)
+{
+    struct op *op = bind(1, 1, "n1", 1);
+
+    op->bind.takes = NEW0_N(struct op_take, 1);
+    op->bind.takes[0].job = run.high;
+    op->bind.n_takes = 1;
+    return op;
+}
+
 static struct op *release(void)
 {
     struct op *op = op_new(OP_RELEASE, NULL, NULL);
@@ -253,6 +264,7 @@ static void add_held(void)
     add("bind the urgent one n2", bind_high("n2"));
     add("cancel the urgent one", cancel_high());
     add("release", release());
+    add("take what is held, bind 1#1 n1", take());
     add("lose n1", lose(1, 1));
     add("cordon n1", named(OP_CORDON));
     add("n1 has no room", named(OP_BEAT));
@@ -468,7 +480,10 @@ static bool is_bind_late(const struct op_bind *op)
 {
     const struct mirror_job *job = mirror_job(&run.mirror, op->job);
     uint32_t n = job->counts[TASK_LIVE] + job->counts[TASK_SUCCEEDED] + (uint32_t)op->n_parts;
+    const struct row_reservation *held = mirror_job(&run.mirror, run.high)->reservation;
 
+    if (op->n_takes && (!held || held->id != op->takes[0].reservation))
+        return true;
     for (size_t i = 0; i < op->n_parts; i++) {
         const struct row_node *node = mirror_node(&run.mirror, op->parts[i].node)->row;
         if (node->facts != op->parts[i].facts || node->is_cordoned || *node->disabled)
@@ -519,6 +534,17 @@ static bool is_late(const struct op *op)
     return op->kind == OP_NODE_STATE && is_fence_old(op->node_state.fence);
 }
 
+/* The reservation that was made first. */
+static uint64_t first_reservation(void)
+{
+    for (size_t i = 0; i < run.changes.list.n; i++) {
+        const struct change *change = &run.changes.list.at[i];
+        if (change->undo.kind == ROW_RESERVATION)
+            return ((const struct row_reservation *)change->undo.now)->id;
+    }
+    return 0;
+}
+
 /* A steward that has seen all but what became of its reservation since. */
 static void look(struct op *op)
 {
@@ -529,6 +555,8 @@ static void look(struct op *op)
         op->release.reservation = row->id;
         op->release.rev = row->id + 1; /* as it was opened, behind its one part */
     }
+    if (op->kind == OP_BIND && op->bind.n_takes)
+        op->bind.takes[0].reservation = first_reservation();
     if (op->kind != OP_EVICT)
         return;
     victim = mirror_live(&run.mirror, &op->evict.victims[0].attempt);
@@ -669,6 +697,7 @@ static const char *const rule_words[RULE_COUNT] = {
     [RULE_ONE_OPEN] = "that an owner has one reservation",
     [RULE_COMES_FREE] = "that what is held comes free",
     [RULE_RELEASE] = "that what is let go is what was seen",
+    [RULE_TAKE] = "that what is taken is what was seen",
     [RULE_GENERATION] = "the generation",
     [RULE_HERE] = "the attempt's node",
     [RULE_ACK] = "that what is to end does not start",

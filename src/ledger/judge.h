@@ -30,6 +30,7 @@ enum judge_rule {
     RULE_ONE_OPEN,   /* one reservation an owner */
     RULE_COMES_FREE, /* what is held comes free */
     RULE_RELEASE,    /* what is let go is what was seen */
+    RULE_TAKE,       /* and so is what is taken */
     RULE_GENERATION, /* a message is of the node's present life */
     RULE_HERE,       /* and about an attempt on that node */
     RULE_ACK,        /* what is to end does not start */

@@ -157,12 +157,18 @@ static void end_part(struct trial *t, const struct mirror_part *part, enum reser
                 state == RESERVATION_USED ? "room.used" : "room.released");
 }
 
+/* How a part ends. */
+struct end {
+    enum reservation_state state;
+    enum release why;
+    uint64_t taken_by; /* the job that takes its room; 0 none */
+};
+
 /* After a part ended: the reservation is over with its last one. */
-static void review(struct trial *t, struct mirror_job *job, enum reservation_state state,
-                   enum release why)
+static void review(struct trial *t, struct mirror_job *job, const struct end *end)
 {
     struct row_reservation *row;
-    bool is_used = state == RESERVATION_USED;
+    bool is_used = end->state == RESERVATION_USED;
 
     if (!job->reservation || (job->parts.n && (!is_used || job->reservation->is_used)))
         return;
@@ -170,7 +176,8 @@ static void review(struct trial *t, struct mirror_job *job, enum reservation_sta
     row->is_used = row->is_used || is_used;
     if (job->parts.n == 0) {
         row->state = row->is_used ? RESERVATION_USED : RESERVATION_ENDED;
-        row->why = row->is_used ? RELEASE_NONE : why;
+        row->why = row->is_used ? RELEASE_NONE : end->why;
+        row->taken_by = end->taken_by;
         row->ended_at = t->now;
         row->until = 0;
     }
@@ -180,13 +187,18 @@ static void review(struct trial *t, struct mirror_job *job, enum reservation_sta
                                                      : "reservation.ended");
 }
 
-static void end_one(struct trial *t, const struct mirror_part *part, enum reservation_state state,
-                    enum release why)
+static void end_with(struct trial *t, const struct mirror_part *part, const struct end *end)
 {
     struct mirror_job *job = mirror_job(t->mirror, part->row->job);
 
-    end_part(t, part, state, why);
-    review(t, job, state, why);
+    end_part(t, part, end->state, end->why);
+    review(t, job, end);
+}
+
+static void end_one(struct trial *t, const struct mirror_part *part, enum reservation_state state,
+                    enum release why)
+{
+    end_with(t, part, &(struct end){ state, why, 0 });
 }
 
 void held_bound(struct trial *t, struct mirror_job *job, uint32_t grp, uint32_t idx,
@@ -211,13 +223,18 @@ void held_end_task(struct trial *t, struct mirror_job *job, uint32_t grp, uint32
         end_one(t, part, RESERVATION_ENDED, why);
 }
 
-void held_end_job(struct trial *t, struct mirror_job *job, enum release why)
+static void end_job(struct trial *t, struct mirror_job *job, const struct end *end)
 {
     size_t n;
     CLEANUP(freep) struct mirror_part **parts = mirror_job_parts(job, &n);
 
     for (size_t i = 0; i < n; i++)
-        end_one(t, parts[i], RESERVATION_ENDED, why);
+        end_with(t, parts[i], end);
+}
+
+void held_end_job(struct trial *t, struct mirror_job *job, enum release why)
+{
+    end_job(t, job, &(struct end){ RESERVATION_ENDED, why, 0 });
 }
 
 void held_end_node(struct trial *t, struct mirror_node *node, enum release why)
@@ -258,12 +275,12 @@ bool held_take(struct trial *t, const struct op_take *takes, size_t n, uint64_t 
     for (size_t i = 0; i < n; i++) {
         struct mirror_job *job = mirror_job(t->mirror, takes[i].job);
         if (!job || job->row->id == taker || !job->reservation ||
-            job->reservation->id != takes[i].reservation) {
+            (is_on(t, RULE_TAKE) && job->reservation->id != takes[i].reservation)) {
             problem_set(t->problem, PROBLEM_CHANGED_SINCE,
                         "nothing is held for j-%" PRIu64 " that could be taken", takes[i].job);
             return false;
         }
-        held_end_job(t, job, RELEASE_TAKEN);
+        end_job(t, job, &(struct end){ RESERVATION_ENDED, RELEASE_TAKEN, taker });
     }
     return true;
 }

@@ -185,6 +185,7 @@ struct row_reservation {
     int64_t ttl_ms;            /* how long it may stand once its room is free; 0 for ever */
     int64_t until;             /* wall ms: when it is let go as things stand; 0 never */
     int64_t made_at, ended_at; /* wall ms; 0 not yet */
+    uint64_t taken_by;         /* the job that took its room; 0 none */
     uint64_t rev;
 };
 

@@ -188,6 +188,7 @@ static const struct column reservation[] = {
     INT(row_reservation, until, "until"),
     INT(row_reservation, made_at, "madeAt"),
     INT(row_reservation, ended_at, "endedAt"),
+    INT(row_reservation, taken_by, "takenBy"),
     INT(row_reservation, rev, "rev"),
 };
 

@@ -67,7 +67,7 @@ TEST(a_newer_schema_is_refused_with_both_numbers)
     CHECK_OK(try_open(address, &err), &err);
     run_sql(path_of(address), "PRAGMA user_version = 7");
     CHECK_EQ(ledger_open(&(struct ledger_options){ .store = address }, &ledger, &err), -EPROTO);
-    CHECK(strstr(err.text, "has schema 7, this program knows up to 4"));
+    CHECK(strstr(err.text, "has schema 7, this program knows up to 5"));
     err = (struct err){ 0 };
     CHECK_EQ(ledger_check(address, &report, &err), -EPROTO);
     world_drop();

@@ -332,6 +332,8 @@ static int accept_parts(struct run *run, const struct berth_group *group, struct
 {
     int r = 0;
 
+    for (size_t i = 0; i < group->n_takes && r == 0; i++)
+        r = end_reservation(run, group->takes[i].reservation, err);
     for (size_t i = 0; i < group->n_parts && r == 0; i++)
         if (group->parts[i].kind == BERTH_PART_EVICT)
             r = evict_part(run, &group->parts[i], err);

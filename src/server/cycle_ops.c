@@ -31,6 +31,16 @@ static bool parts_are_known(const struct cycle_ops_in *in, const struct berth_gr
     return true;
 }
 
+/* The reservations whose room the group takes, as they were decided on; yours to free. */
+static struct op_take *list_takes(const struct berth_group *group)
+{
+    struct op_take *takes = NEW0_N(struct op_take, group->n_takes + 1);
+
+    for (size_t i = 0; i < group->n_takes; i++) /* a reservation's rank is its number */
+        takes[i] = (struct op_take){ feed_job_number(group->takes[i].owner), group->takes[i].seq };
+    return takes;
+}
+
 static void add_bind(const struct cycle_ops_in *in, const struct berth_group *group, uint64_t job,
                      struct cycle_ops *out)
 {
@@ -43,6 +53,8 @@ static void add_bind(const struct cycle_ops_in *in, const struct berth_group *gr
         text_format("%" PRIu64 "/%s", in->revision, group->action ? group->action : "");
     bind->parts = NEW0_N(struct op_bind_part, group->n_parts);
     bind->n_parts = group->n_parts;
+    bind->takes = list_takes(group);
+    bind->n_takes = group->n_takes;
     for (size_t i = 0; i < group->n_parts; i++) {
         const struct berth_part *part = &group->parts[i];
 
@@ -151,6 +163,8 @@ static void add_evict(const struct cycle_ops_in *in, const struct berth_group *g
     evict->ttl_ms = group->until_ms > in->now_ms ? group->until_ms - in->now_ms : 0;
     evict->victims = NEW0_N(struct op_victim, group->n_parts + 1);
     evict->rooms = NEW0_N(struct op_room, group->n_parts + 1);
+    evict->takes = list_takes(group);
+    evict->n_takes = group->n_takes;
     if (evict->job && feed_reservation(in->feed, evict->job, &open))
         evict->replaces = open.id;
     for (size_t i = 0; i < group->n_parts; i++) {

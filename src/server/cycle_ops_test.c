@@ -203,6 +203,57 @@ TEST(ops_of_evictions_hold_their_room_for_whom_it_is)
     stage_close(&stage);
 }
 
+/* Who takes what is held for others says whose, in the operation that uses it. */
+TEST(ops_name_what_they_take)
+{
+    struct berth_take takes[] = { { "r-j-13", "j-13", 77 }, { "r-j-14", "j-14", 80 } };
+    struct berth_part parts[] = {
+        { .kind = BERTH_PART_RESERVE, .task = { "j-12", "lead", 0, 1 }, .node = "n1", .facts = 9 },
+        { .kind = BERTH_PART_BIND, .task = { "j-12", "lead", 0, 1 }, .node = "n1", .facts = 9 },
+    };
+    struct berth_group groups[] = {
+        { .kind = BERTH_GROUP_RESERVE,
+          .job = "j-12",
+          .action = "preempt",
+          .reason = "preempt",
+          .until_ms = 301000,
+          .parts = parts,
+          .n_parts = 1,
+          .takes = takes,
+          .n_takes = 2 },
+        { .kind = BERTH_GROUP_BIND,
+          .job = "j-12",
+          .parts = parts + 1,
+          .n_parts = 1,
+          .takes = takes,
+          .n_takes = 1 },
+    };
+    struct stage stage;
+    const struct op_evict *evict;
+    const struct op_bind *bind;
+
+    stage_open(&stage);
+    make(&stage, groups, 2);
+    CHECK_EQ(stage.ops.n, 2);
+    CHECK_EQ(stage.ops.at[0]->kind, OP_EVICT);
+    evict = &stage.ops.at[0]->evict;
+    CHECK_EQ(evict->n_victims, 0);
+    CHECK_EQ(evict->n_rooms, 1);
+    CHECK_EQ(evict->n_takes, 2);
+    CHECK_EQ(evict->takes[0].job, 13);
+    CHECK_EQ(evict->takes[0].reservation, 77);
+    CHECK_EQ(evict->takes[1].job, 14);
+    CHECK_EQ(evict->takes[1].reservation, 80);
+    CHECK_TEXT(evict->reason, "preempt");
+    CHECK_EQ(stage.ops.at[1]->kind, OP_BIND);
+    bind = &stage.ops.at[1]->bind;
+    CHECK_EQ(bind->n_parts, 1);
+    CHECK_EQ(bind->n_takes, 1);
+    CHECK_EQ(bind->takes[0].job, 13);
+    CHECK_EQ(bind->takes[0].reservation, 77);
+    stage_close(&stage);
+}
+
 TEST(ops_of_a_shuffle_are_for_nobody)
 {
     struct berth_part part = { .kind = BERTH_PART_EVICT, .task = { "j-13", "worker", 1, 6 } };

@@ -71,6 +71,17 @@ static void show_victims(struct call *call, const struct view_answer *answer)
     show_set(call->answer, "victims", list);
 }
 
+/* How many reservations of other jobs it would have the room of. */
+static void show_takes(struct call *call, const struct view_answer *answer)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < answer->n_groups; i++)
+        n += answer->groups[i].n_takes;
+    if (n)
+        show_number(call->answer, "takes", (int64_t)n);
+}
+
 /* Why it would wait, in the form in which a job that does is explained. */
 static void show_why(struct call *call, const struct view_answer *answer)
 {
@@ -98,6 +109,7 @@ static void planned(const struct view_answer *answer, void *arg)
     show_placements(call, answer);
     if (answer->n_victims)
         show_victims(call, answer);
+    show_takes(call, answer);
     show_set(call->answer, "reasons", plan_show_verdicts(answer, call->who.ns[0]));
     if (answer->explanation.nodes)
         show_why(call, answer);

@@ -22,15 +22,20 @@ static json_t *show_holder(const struct call *call, const struct berth_node_reas
 
     if (is_seen(call, holder->namespace_)) {
         show_text(object, "job", holder->job);
-        name_attempt(feed_job_number(holder->job), holder->group, holder->index, holder->attempt,
-                     name);
-        show_text(object, "attempt", name);
+        if (holder->is_promised)
+            name_task(feed_job_number(holder->job), holder->group, holder->index, name);
+        else
+            name_attempt(feed_job_number(holder->job), holder->group, holder->index,
+                         holder->attempt, name);
+        show_text(object, holder->is_promised ? "task" : "attempt", name);
     }
     if (reason->resource)
         show_amount(object, "amount", reason->resource, holder->amount);
     show_time(object, "until", holder->limit_at_ms);
     if (holder->is_leaving)
         show_set(object, "stopping", json_true());
+    if (holder->is_promised)
+        show_set(object, "held", json_true());
     return object;
 }
 

@@ -20,6 +20,10 @@ json_t *show_reservation(const struct row_reservation *row)
     show_time(object, "until", row->until);
     show_time(object, "madeAt", row->made_at);
     show_time(object, "endedAt", row->ended_at);
+    if (row->taken_by) {
+        name_job(row->taken_by, name);
+        show_text(object, "takenBy", name);
+    }
     show_number(object, "revision", (int64_t)row->rev);
     return object;
 }

@@ -162,6 +162,88 @@ n_evictions() { events | jq '[.items[] | select(.type=="attempt.ended" and .obje
     "$BERTH" cancel "$low" "$high" "$more"
 }
 
+@test "what is held for one goes to who is more urgent, and costs no eviction" {
+    start_small
+    low=$(stubborn)
+    until_true 20 sh -c "'$BERTH' logs $low | grep -q up"
+    mid=$("$BERTH" submit -o id --name mid --priority 5 --cpu 3 --image "$(rootdir)" -- sh -c 'sleep 1')
+    until_true 20 held_is "$mid" "open "
+    run "$BERTH" plan --name high --priority 9 --cpu 4 --image "$(rootdir)" -- true
+    echo "$output"
+    [[ $output == *"would START on room that is held for 1 other: 1 of 1 tasks"* ]]
+    # As urgent is not more urgent.
+    run "$BERTH" plan --name equal --priority 5 --cpu 4 --image "$(rootdir)" -- true
+    [[ $output == *"would WAIT"* ]]
+    high=$("$BERTH" submit -o id --name high --priority 9 --cpu 4 --image "$(rootdir)" -- sh -c 'sleep 1')
+    until_true 20 held_is "$mid" "ended TAKEN"
+    held_is "$high" "open "
+    "$BERTH" job show "$mid" | grep -q "^room: preempt of $low/task.0#1, ended TAKEN by $high"
+    "$BERTH" job show "$high" | grep -q '^room: preempt, open'
+    "$BERTH" explain "$high" | grep -q WAITING_FOR_EVICTION
+    # The one that lost it waits anew and is told who has it.
+    until_true 20 sh -c "'$BERTH' explain $mid | grep -q INSUFFICIENT_CPU"
+    run "$BERTH" explain "$mid"
+    echo "$output"
+    [[ $output == *"$high/task.0 (held for it)"* ]]
+    # One ended and the other began in one transaction.
+    events | jq -e --arg mid "$mid" --arg high "$high" '
+        ([.items[] | select(.type=="reservation.ended" and .object.job==$mid)][0]) as $lost |
+        ([.items[] | select(.type=="reservation.opened" and .object.job==$high)][0]) as $won |
+        $lost.object.why == "TAKEN" and $lost.object.takenBy == $high and $lost.time == $won.time and
+        $won.object.victims == []'
+    kill_dev # it stands as it was
+    start_small
+    held_is "$mid" "ended TAKEN"
+    held_is "$high" "open "
+    let_go
+    until_true 40 job_is "$high" succeeded
+    until_true 30 job_is "$mid" succeeded
+    [ "$(held "$high")" = "used " ]
+    [ "$(n_evictions)" = 1 ]
+    high_began=$("$BERTH" job show "$high" -o json | jq -r .startedAt)
+    mid_began=$("$BERTH" job show "$mid" -o json | jq -r .startedAt)
+    [[ $high_began < $mid_began ]]
+    # It waited for what was being freed, and then went the way of any start.
+    "$BERTH" job timeline "$high" -o json | jq -e '.attempts[0].phases | map(.phase) | index("queue") == 0 and index("run") > 0'
+    until_true 30 job_is "$low" running
+    "$BERTH" cancel "$low"
+}
+
+@test "what is held for a gang is taken whole" {
+    start_small
+    low=$(stubborn)
+    until_true 20 sh -c "'$BERTH' logs $low | grep -q up"
+    gang=$("$BERTH" submit -o id --name gang --priority 5 --cpu 2 --tasks 2 --gang --image "$(rootdir)" -- true)
+    until_true 20 held_is "$gang" "open "
+    high=$("$BERTH" submit -o id --name high --priority 9 --cpu 1 --image "$(rootdir)" -- sh -c 'sleep 1')
+    until_true 20 held_is "$gang" "ended TAKEN"
+    "$BERTH" job show "$gang" -o json | jq -e '[.reservations[0].rooms[].why] == ["TAKEN", "TAKEN"]'
+    let_go
+    until_true 40 job_is "$high" succeeded
+    until_true 30 job_is "$gang" succeeded
+    [ "$(n_evictions)" = 1 ]
+    "$BERTH" cancel "$low"
+}
+
+@test "a queue takes back what is held beyond the share of another" {
+    start_small
+    "$BERTH" queue create left --weight 1
+    "$BERTH" queue create right --weight 1
+    low=$("$BERTH" submit -o id --name low --queue left --priority 1 --cpu 4 --grace 60s --image "$(rootdir)" -- \
+        sh -c 'trap "while [ ! -e /tmp/go ]; do sleep 0.1; done; exit 3" TERM; echo up; while :; do sleep 0.1; done')
+    until_true 20 sh -c "'$BERTH' logs $low | grep -q up"
+    mid=$("$BERTH" submit -o id --name mid --queue left --priority 5 --cpu 4 --image "$(rootdir)" -- true)
+    until_true 20 held_is "$mid" "open "
+    taker=$("$BERTH" submit -o id --name right --queue right --cpu 2 --image "$(rootdir)" -- sh -c 'sleep 1')
+    until_true 20 held_is "$mid" "ended TAKEN"
+    "$BERTH" job show "$taker" | grep -q '^room: reclaim, open'
+    let_go
+    until_true 40 job_is "$taker" succeeded
+    [ "$(n_evictions)" = 1 ]
+    until_true 30 job_is "$mid" succeeded
+    "$BERTH" cancel "$low"
+}
+
 @test "a server killed between eviction and bind holds the room for whom it was made" {
     start_small
     low=$(stubborn)

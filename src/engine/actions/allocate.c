@@ -18,7 +18,7 @@ bool job_is_admitted(struct session *s, struct job *job)
     struct seat *seat = seat_of(s, job);
     struct why was = seat->why;
 
-    if (was.code && seat->is_pending)
+    if ((was.code && seat->is_pending) || seat->was_taken)
         return false;
     /* What allocate was refused says nothing about what could be taken from others. */
     if (!job_is_open(s, job, &seat->why))

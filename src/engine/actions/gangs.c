@@ -315,7 +315,7 @@ static bool cheapest(struct gang_hunt *h, const struct domain_list *domains, siz
         return false;
     h->domain = where;
     stmt = statement_open(s);
-    return act(&best, &stmt) && statement_has_evictions(&stmt);
+    return act(&best, &stmt) && statement_has_losers(&stmt);
 }
 
 /* --- Jobs */
@@ -331,7 +331,8 @@ static void visit(struct session *s, struct job *job, bool reclaim, const struct
 
     h.allow_whole = args->allow_whole;
     set_pending(&h);
-    if (!h.pending.n || (!s->setup->is_reference && !take_is_short(s, job)))
+    if (!h.pending.n || seat_of(s, job)->was_taken ||
+        (!s->setup->is_reference && !take_is_short(s, job)))
         return;
     set_need(&h);
     if (!queue_may_preempt(job->queue) ||

@@ -254,3 +254,46 @@ TEST(gangpreempt_binds_the_gang_when_its_victims_have_left)
     CHECK_TEXT(world_groups(&w), "bind gang/task.0>n1,gang/task.1>n2");
     world_fini(&w);
 }
+
+/* What is held for others goes before who runs, and whole. */
+TEST(gangpreempt_has_what_is_held_first)
+{
+    struct berth_reservation_part parts[] = {
+        { .task = { .job = "mid", .group = "task" }, .node = "n1" },
+        { .task = { .job = "mid", .group = "task", .index = 1 }, .node = "n2" },
+    };
+    struct berth_reservation r = {
+        .id = "r-mid", .seq = 7, .owner = "mid", .parts = parts, .n_parts = 2
+    };
+    struct world w;
+
+    world_init(&w);
+    configure(&w, "gangpreempt");
+    world_queue(&w, "mine");
+    world_node(&w, "n1", 1);
+    world_node(&w, "n2", 1);
+    world_node(&w, "n3", 2);
+    submit(&w, "gone", "mine", 0, 2, 2, 1);
+    submit(&w, "low", "mine", 0, 2, 1, 1);
+    for (uint32_t i = 0; i < 4; i++)
+        world_tell(
+            &w, BERTH_TASK,
+            &(struct berth_task){ .job = i < 2 ? "gone" : "low",
+                                  .group = "task",
+                                  .index = i % 2,
+                                  .attempt = 1,
+                                  .node = i == 0   ? "n1"
+                                          : i == 1 ? "n2"
+                                                   : "n3",
+                                  .started_at_ms = 1000,
+                                  .state = i < 2 ? BERTH_TASK_RELEASING : BERTH_TASK_RUNNING });
+    submit(&w, "mid", "mine", 1, 2, 2, 1);
+    world_tell(&w, BERTH_RESERVATION, &r);
+    submit(&w, "gang", "mine", 2, 2, 2, 1);
+    world_cycle(&w);
+    CHECK_TEXT(world_groups(&w), "reserve gang/task.0>n1,gang/task.1>n2");
+    CHECK_EQ(w.out.groups[0].n_takes, 1);
+    CHECK_TEXT(w.out.groups[0].takes[0].reservation, "r-mid");
+    CHECK_TEXT(w.out.groups[0].action, "gangpreempt");
+    world_fini(&w);
+}

@@ -103,6 +103,11 @@ static bool have_others(const struct session *s, const struct queue *mine)
             queue->allocated[DIM_PODS] > 0)
             return true;
     }
+    VEC_EACH (each, &s->rooms) {
+        const struct queue *queue = (*each)->job->queue;
+        if (queue && queue != mine && queue->kept && !queue->kept->not_reclaimable)
+            return true;
+    }
     return false;
 }
 

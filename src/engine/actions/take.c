@@ -3,9 +3,12 @@
  * reclaim. Evictions and the placement that they serve are one statement: it is committed only
  * if the job has all it needs, every check included, so no work is ended in vain.
  *
+ * Room that is held for others, who do not run yet, may be had too: from the same jobs as if they
+ * ran. It costs no work, so it goes before anybody who does.
+ *
  * Victims go as units: a job loses tasks above its minimum, or all of them, never a part of its
- * gang. Of the ways to make room the one that costs least is taken, and who need not go is given
- * back.
+ * gang; a reservation is taken whole. Of the ways to make room the one that costs least is taken,
+ * and who need not go is given back.
  */
 #include <string.h>
 
@@ -14,6 +17,7 @@
 #include "engine/hunt.h"
 #include "engine/protect.h"
 #include "engine/res.h"
+#include "engine/room.h"
 #include "engine/sheet.h"
 #include "engine/take.h"
 #include "engine/victims.h"
@@ -45,18 +49,45 @@ static bool is_young(struct session *s, const struct job *job)
     return false;
 }
 
+/* Whether nobody for whom the room is held is spared evictions. */
+static bool may_be_taken(const struct held_room *room)
+{
+    for (size_t i = 0; i < room->n; i++)
+        if (!task_is_preemptable(room->at[i]))
+            return false;
+    return true;
+}
+
 bool take_may_go(struct session *s, const struct job *mine, const struct task *victim, bool reclaim)
 {
     const struct job *theirs = victim->group->job;
+    const struct held_room *room = task_room(s, victim);
 
-    if (!victim->is_told ||
-        (victim->state != BERTH_TASK_BOUND && victim->state != BERTH_TASK_RUNNING))
+    if (!room && (!victim->is_told ||
+                  (victim->state != BERTH_TASK_BOUND && victim->state != BERTH_TASK_RUNNING)))
         return false;
-    if (theirs == mine || !theirs->queue || !theirs->queue->kept || !task_is_preemptable(victim) ||
-        is_young(s, theirs))
+    if (theirs == mine || !theirs->queue || !theirs->queue->kept)
+        return false;
+    /* What is only held has no work to lose, however young it is. */
+    if (room ? !may_be_taken(room) : !task_is_preemptable(victim) || is_young(s, theirs))
         return false;
     return reclaim ? theirs->queue != mine->queue && !theirs->queue->kept->not_reclaimable
                    : theirs->queue == mine->queue;
+}
+
+/* Held room goes before anybody who runs, else the order stays. */
+static void put_held_first(struct session *s, struct victims *set)
+{
+    struct task **sorted = ARENA_NEW0_N(s->lists, struct task *, set->n + 1);
+    size_t n = 0;
+
+    if (!s->rooms.n)
+        return;
+    for (int runs = 0; runs < 2; runs++)
+        for (size_t i = 0; i < set->n; i++)
+            if ((set->at[i]->state != BERTH_TASK_PIPELINED) == runs)
+                sorted[n++] = set->at[i];
+    set->at = sorted;
 }
 
 static struct victims find_victims(struct session *s, const struct task *task,
@@ -75,14 +106,33 @@ static struct victims find_victims(struct session *s, const struct task *task,
     set = victims_agree(s, reclaim, task, &from);
     if (set.n)
         victims_sort(s, &set, task->group->job);
+    put_held_first(s, &set);
     return set;
 }
 
-/* Evicts a task that its job can spare, or with it all of its job. */
+void take_room_whole(struct statement *stmt, const struct held_room *room, const char *reason)
+{
+    for (size_t i = 0; i < room->n; i++)
+        if (room->at[i]->state == BERTH_TASK_PIPELINED)
+            statement_take(stmt, room->at[i], room, reason);
+}
+
+/* Whether it is there to be evicted, or holds room, yet. */
+static bool is_there(const struct session *s, const struct task *task)
+{
+    return state_is_allocated(task->state) || task_room(s, task);
+}
+
+/* Evicts a task that its job can spare, or with it all of its job; or takes what is held with it. */
 static void evict_unit(struct statement *stmt, struct task *task, const char *reason)
 {
     struct job *job = task->group->job;
+    const struct held_room *room = task_room(stmt->s, task);
 
+    if (room) {
+        take_room_whole(stmt, room, reason);
+        return;
+    }
     if (stmt->s->policy->victim_unit == UNIT_TASK || job_n_ready(job) > job->min_available) {
         statement_evict(stmt, task, reason);
         return;
@@ -92,23 +142,46 @@ static void evict_unit(struct statement *stmt, struct task *task, const char *re
             statement_evict(stmt, &job->tasks[i], reason);
 }
 
+/* Whether the node suits a class, room left aside; a machine on its way as well as one that is there. */
+static bool suits(struct session *s, const struct kind *kind, const struct node *node)
+{
+    return node->kept->state == NODE_COMING ? !fit_coming(s, kind, node)
+                                            : !fit_predicate(s, kind, node);
+}
+
+bool take_may_try(struct session *s, const struct kind *kind, const struct node *node)
+{
+    if (node->kept->state == NODE_COMING)
+        return s->rooms.n && suits(s, kind, node);
+    return fit_is_resolvable(s, kind, node);
+}
+
 static bool fits(struct session *s, const struct task *task, const struct node *node)
 {
     struct why why;
 
     return queue_may_allocate(s, task->group->job->queue, task->group->kind, &why) &&
-           fits_future(s, task, node, NULL) && !fit_predicate(s, task->group->kind, node) &&
+           fits_future(s, task, node, NULL) && suits(s, task->group->kind, node) &&
            protect_allows(s, task, node);
+}
+
+static void add_held(struct cost *cost, const struct job *job)
+{
+    if (job->priority > cost->held_priority)
+        cost->held_priority = job->priority;
+    cost->n_held++;
 }
 
 struct cost cost_of(const struct session *s, size_t mark)
 {
-    struct cost cost = { 0, INT64_MIN, 0, 0 };
+    struct cost cost = { .priority = INT64_MIN, .held_priority = INT64_MIN };
 
     for (size_t i = mark; i < s->log.n; i++) {
         const struct task *task = s->log.at[i].task;
         int64_t from = task->checkpoint_at_ms > task->started_at_ms ? task->checkpoint_at_ms
                                                                     : task->started_at_ms;
+        if (s->log.at[i].kind == OP_TAKE)
+            add_held(&cost, task->group->job);
         if (s->log.at[i].kind != OP_EVICT)
             continue;
         cost.n_broken += job_may_lose(task->group->job) < 0;
@@ -129,7 +202,11 @@ int cost_cmp(const struct cost *a, const struct cost *b)
         return a->priority < b->priority ? -1 : 1;
     if (a->lost != b->lost)
         return a->lost < b->lost ? -1 : 1;
-    return (a->n > b->n) - (a->n < b->n);
+    if (a->n != b->n)
+        return a->n < b->n ? -1 : 1;
+    if (a->held_priority != b->held_priority)
+        return a->held_priority < b->held_priority ? -1 : 1;
+    return (a->n_held > b->n_held) - (a->n_held < b->n_held);
 }
 
 /* Evicts those marked, in their order. */
@@ -137,13 +214,18 @@ static void evict_marked(struct statement *stmt, const struct victims *set, cons
                          const char *reason)
 {
     for (size_t i = 0; i < set->n; i++)
-        if (marked[i] && state_is_allocated(set->at[i]->state))
+        if (marked[i] && is_there(stmt->s, set->at[i]))
             evict_unit(stmt, set->at[i], reason);
 }
 
 /* Whether evicting one of them is always evicting just that one. */
 static bool go_one_by_one(const struct session *s, const struct victims *set)
 {
+    for (size_t i = 0; i < set->n; i++) {
+        const struct held_room *room = task_room(s, set->at[i]);
+        if (room && room->n > 1)
+            return false;
+    }
     for (size_t i = 0; i < set->n && s->policy->victim_unit != UNIT_TASK; i++) {
         const struct job *job = set->at[i]->group->job;
         uint32_t n = job_n_ready(job);
@@ -189,7 +271,7 @@ static bool mark_by_trial(struct statement *stmt, const struct task *task, const
 
     for (; n < set->n && !fits(s, task, node); n++) {
         marked[n] = true;
-        if (state_is_allocated(set->at[n]->state))
+        if (is_there(s, set->at[n]))
             evict_unit(stmt, set->at[n], reason);
     }
     if (!fits(s, task, node)) {
@@ -254,7 +336,7 @@ static struct node *cheapest(struct session *s, struct task *task, bool reclaim)
         struct node *node = s->model->nodes.at[i];
         struct cost cost;
         int cmp;
-        if (!fit_is_resolvable(s, task->group->kind, node))
+        if (!take_may_try(s, task->group->kind, node))
             continue;
         s->n_steps++;
         if (!try_node(s, task, node, reclaim, &cost))
@@ -279,7 +361,7 @@ static bool take_cheapest(struct session *s, struct task *task, bool reclaim)
         statement_discard(&stmt);
         return false;
     }
-    statement_pipeline(&stmt, task, best, true, 0);
+    statement_pipeline(&stmt, task, best, best->kept->state != NODE_COMING, 0);
     return true;
 }
 
@@ -335,16 +417,33 @@ bool take_is_wanted(struct session *s, const struct job *job)
     return s->policy->preempt_for == PREEMPT_FOR_ALL || job_is_starving(s, job);
 }
 
-/* Evictions first: what is promised may need the room of several, found one after the other. */
-static struct saved evictions_first(struct session *s, const struct saved *from)
+static bool is_loss(const struct op *op)
+{
+    return op->kind == OP_EVICT || op->kind == OP_TAKE;
+}
+
+/*
+ * What others lose first: what is promised may need the room of several, found one after the
+ * other. Of that what is only held first, so that those who run are asked first to stay.
+ */
+static struct saved losses_first(struct session *s, const struct saved *from)
 {
     struct saved to = { ARENA_NEW0_N(&s->arena, struct op, from->n + 1), 0 };
 
-    for (int rest = 0; rest < 2; rest++)
+    for (int rest = 0; rest < 3; rest++)
         for (size_t i = 0; i < from->n; i++)
-            if ((from->at[i].kind != OP_EVICT) == rest)
+            if ((from->at[i].kind == OP_TAKE ? 0 : from->at[i].kind == OP_EVICT ? 1 : 2) == rest)
                 to.at[to.n++] = from->at[i];
     return to;
+}
+
+/* Whether two losses are of what goes and comes back together: a reservation, or (whole) a gang. */
+static bool is_of_unit(const struct op *a, const struct op *b, bool whole)
+{
+    if (a->kind != b->kind)
+        return false;
+    return a->kind == OP_TAKE ? a->room == b->room
+                              : whole && a->task->group->job == b->task->group->job;
 }
 
 /* Does operations again, as far as the queue may have what they promise. */
@@ -440,23 +539,23 @@ static void give_back(struct statement *stmt, const struct job *job)
         return;
     }
     found = statement_save(stmt);
-    all = evictions_first(s, &found);
+    all = losses_first(s, &found);
     for (size_t i = all.n; i-- > 0;) {
         struct saved without = { ARENA_NEW0_N(&s->arena, struct op, all.n + 1), 0 };
         const struct job *theirs = all.at[i].task->group->job;
-        bool one = all.at[i].kind == OP_EVICT && job_n_ready(theirs) >= theirs->min_available;
-        if (all.at[i].kind != OP_EVICT)
+        bool whole = job_n_ready(theirs) < theirs->min_available;
+        if (!is_loss(&all.at[i]))
             continue;
         /* A gang that went whole comes back whole. */
         for (size_t k = 0; k < all.n; k++)
-            if (one ? k != i : all.at[k].kind != OP_EVICT || all.at[k].task->group->job != theirs)
+            if (k != i && !is_of_unit(&all.at[i], &all.at[k], whole))
                 without.at[without.n++] = all.at[k];
         statement_discard(stmt);
         if (redo(stmt, &without)) {
             bool holds = true;
             for (size_t k = 0; k < without.n && holds; k++)
-                holds = without.at[k].kind == OP_EVICT ||
-                        !fit_predicate(s, without.at[k].task->group->kind, without.at[k].node);
+                holds = is_loss(&without.at[k]) ||
+                        suits(s, without.at[k].task->group->kind, without.at[k].node);
             if (holds) {
                 all = without;
                 i = i < all.n ? i : all.n;
@@ -498,6 +597,49 @@ static void note_failed(const struct session *s, const struct job *job, size_t n
                                     job->priority, takes_for(s, job) };
 }
 
+/* Whether all that was promised is free, now that others have lost what was held for them. */
+static bool is_all_free(const struct statement *stmt)
+{
+    const struct session *s = stmt->s;
+
+    for (size_t i = stmt->mark; i < s->log.n; i++) {
+        const struct op *op = &s->log.at[i];
+        if (op->kind == OP_EVICT ||
+            (op->kind == OP_PIPELINE && op->node->kept->state == NODE_COMING))
+            return false;
+    }
+    return true;
+}
+
+/* Where nobody need end for it the job is bound, not only promised its room. */
+static void bind_at_once(struct statement *stmt, struct job *job)
+{
+    struct session *s = stmt->s;
+    struct saved done = statement_save(stmt);
+    struct statement binds;
+
+    if (!is_all_free(stmt))
+        return;
+    binds = statement_open(s);
+    for (size_t i = 0; i < done.n; i++)
+        if (done.at[i].kind == OP_PIPELINE)
+            statement_unpipeline(&binds, done.at[i].task);
+    for (size_t i = 0; i < done.n; i++) {
+        bool idle;
+        if (done.at[i].kind != OP_PIPELINE)
+            continue;
+        if (room_fail(s->model, done.at[i].task->group->kind, done.at[i].node, &idle) !=
+                FAIL_NONE ||
+            !idle) {
+            statement_discard(&binds);
+            return;
+        }
+        statement_allocate(&binds, done.at[i].task, done.at[i].node, done.at[i].score);
+    }
+    if (!job_is_ready(s, job))
+        statement_discard(&binds);
+}
+
 bool take_room(struct session *s, struct job *job, bool reclaim)
 {
     struct statement stmt = statement_open(s);
@@ -506,17 +648,23 @@ bool take_room(struct session *s, struct job *job, bool reclaim)
 
     if (!take_is_short(s, job) || job->kept->topology.mode || job->kept->n_sub_groups)
         return false;
-    if (has_failed(s, job, reclaim))
+    if (has_failed(s, job, reclaim) || seat_of(s, job)->was_taken)
         return false;
     tasks = tasks_pending(s, job, true); /* who asks for nothing may be short of a slot */
     /* What nobody holds comes first, so that the share is judged with all of the placement. */
     for (size_t i = 0; i < tasks.n && take_is_short(s, job); i++)
         take_free(s, tasks.at[i]);
-    for (size_t i = 0; i < tasks.n && take_is_short(s, job); i++)
+    for (size_t i = 0, n = s->log.n; i < tasks.n && take_is_short(s, job); i++) {
+        if (tasks.at[i]->state != BERTH_TASK_PENDING)
+            continue;
+        /* Who went for another may have left more than that needs; the share is judged all the same. */
+        if (s->log.n > n && (!reclaim || queue_is_preemptive(s, job->queue, tasks.at[i])))
+            take_free(s, tasks.at[i]);
         if (tasks.at[i]->state == BERTH_TASK_PENDING)
             take_held(s, tasks.at[i], reclaim);
+    }
     is_short = take_is_short(s, job) || !job_is_pipelined(s, job);
-    if (is_short || !statement_has_evictions(&stmt)) {
+    if (is_short || !statement_has_losers(&stmt)) {
         statement_discard(&stmt);
         if (is_short) /* one that needs nobody's room says nothing of those that need more */
             note_failed(s, job, tasks.n, reclaim);
@@ -528,6 +676,7 @@ bool take_room(struct session *s, struct job *job, bool reclaim)
         statement_discard(&stmt);
         return false;
     }
+    bind_at_once(&stmt, job);
     seat_of(s, job)->why.code = WAIT_NONE; /* of allocate */
     return statement_commit(&stmt, job);
 }

@@ -372,6 +372,321 @@ TEST(take_releases_room_that_nobody_waits_for)
     world_fini(&w);
 }
 
+/* One victim makes room for two of a gang. */
+TEST(take_uses_all_that_an_eviction_frees)
+{
+    struct world w;
+
+    world_init(&w);
+    world_queue(&w, "default");
+    world_node(&w, "n1", 4);
+    waiting(&w, "wide", "default", 1, 1, 1, 4);
+    world_cycle(&w);
+    world_accept(&w, BERTH_TASK_RUNNING);
+    waiting(&w, "gang", "default", 5, 2, 2, 2);
+    world_cycle(&w);
+    CHECK_EQ(evicted(&w, "wide"), 1);
+    CHECK_EQ(w.out.n_promised, 2);
+    world_fini(&w);
+}
+
+/* --- Room that is held for others */
+
+/* A job whose tasks are being stopped, one on each node in turn: their room is what is held. */
+static void leaving(struct world *w, const char *id, uint32_t replicas, const char *const *nodes,
+                    size_t n_nodes)
+{
+    running(w, id, "default", 0, replicas, 1, nodes, n_nodes);
+    for (uint32_t i = 0; i < replicas; i++)
+        world_tell(w, BERTH_TASK,
+                   &(struct berth_task){ .job = id,
+                                         .group = "task",
+                                         .index = i,
+                                         .attempt = 1,
+                                         .node = nodes[i % n_nodes],
+                                         .state = BERTH_TASK_RELEASING });
+}
+
+/* Holds room for the first n tasks of a job, one on each node in turn. */
+static void hold(struct world *w, const char *owner, uint32_t n, const char *const *nodes,
+                 size_t n_nodes)
+{
+    struct berth_reservation_part parts[8] = { 0 };
+
+    for (uint32_t i = 0; i < n; i++)
+        parts[i] =
+            (struct berth_reservation_part){ .task = { .job = owner, .group = "task", .index = i },
+                                             .node = nodes[i % n_nodes] };
+    world_tell(w, BERTH_RESERVATION,
+               &(struct berth_reservation){ .id = arena_format(&w->arena, "r-%s", owner),
+                                            .seq = ++w->seq,
+                                            .owner = owner,
+                                            .parts = parts,
+                                            .n_parts = n });
+}
+
+/* The reservations that a group takes, "r-a r-b". */
+static const char *taken(struct world *w, size_t group)
+{
+    CLEANUP(str_fini) struct str text = { 0 };
+
+    for (size_t i = 0; group < w->out.n_groups && i < w->out.groups[group].n_takes; i++)
+        str_addf(&text, "%s%s", i ? " " : "", w->out.groups[group].takes[i].reservation);
+    return arena_text(&w->arena, str_text(&text));
+}
+
+/* n1 is being freed for `low`, n2 is in use by a job that is less urgent still. */
+static void set_held(struct world *w)
+{
+    world_init(w);
+    world_queue(w, "default");
+    world_node(w, "n1", 2);
+    world_node(w, "n2", 2);
+    leaving(w, "gone", 2, one, 1);
+    running(w, "runs", "default", 0, 2, 2, both + 1, 1);
+    waiting(w, "low", "default", 1, 1, 1, 2);
+    hold(w, "low", 1, one, 1);
+}
+
+TEST(take_has_what_is_held_before_who_runs)
+{
+    struct world w;
+    const struct berth_group *group;
+
+    set_held(&w);
+    waiting(&w, "high", "default", 5, 1, 1, 2);
+    world_cycle(&w);
+    CHECK_TEXT(world_groups(&w), "reserve high/task.0>n1");
+    group = &w.out.groups[0];
+    CHECK_TEXT(group->name, "r-high");
+    CHECK_TEXT(group->reason, "preempt");
+    CHECK_EQ(group->n_takes, 1);
+    CHECK_TEXT(group->takes[0].reservation, "r-low");
+    CHECK_TEXT(group->takes[0].owner, "low");
+    CHECK_EQ(group->takes[0].seq, w.seq - 1); /* told before `high` */
+    CHECK_EQ(w.out.counts.rooms_taken, 1);
+    CHECK_TEXT(world_waits(&w, "high"), "WAITING_FOR_EVICTION");
+    CHECK_TEXT(world_waits(&w, "low"),
+               "INSUFFICIENT_CPU"); /* and in this cycle it takes nobody's */
+    world_accept(&w, BERTH_TASK_RUNNING);
+    world_cycle(&w);
+    CHECK_EQ(evicted(&w, "runs"), 2); /* in the next it does */
+    CHECK_TEXT(world_waits(&w, "low"), "WAITING_FOR_EVICTION");
+    world_fini(&w);
+}
+
+TEST(take_leaves_what_is_held_for_the_equally_urgent)
+{
+    struct world w;
+
+    set_held(&w);
+    waiting(&w, "equal", "default", 1, 1, 1, 2);
+    world_cycle(&w);
+    CHECK_EQ(w.out.counts.rooms_taken, 0);
+    CHECK_EQ(evicted(&w, "runs"), 2);
+    world_fini(&w);
+}
+
+/* Who may not be evicted, or evicts nobody, is as before. */
+TEST(take_leaves_what_is_held_for_who_is_spared)
+{
+    struct world w;
+    struct berth_task_group group = { .name = "task", .replicas = 1, .not_preemptable = true };
+    struct berth_job low = { .id = "low", .seq = 1, .queue = "default", .groups = &group };
+
+    set_held(&w);
+    low.priority = low.min_available = 1;
+    low.n_groups = 1;
+    group.asks = world_amounts(&w, 2, 1);
+    world_tell(&w, BERTH_JOB, &low);
+    waiting(&w, "high", "default", 5, 1, 1, 2);
+    world_cycle(&w);
+    CHECK_EQ(w.out.counts.rooms_taken, 0);
+    CHECK_EQ(evicted(&w, "runs"), 2);
+    world_fini(&w);
+
+    set_held(&w);
+    waiting(&w, "high", "default", 5, 1, 1, 2);
+    world_tell(&w, BERTH_QUEUE, &(struct berth_queue){ .name = "default", .never_preempts = true });
+    world_cycle(&w);
+    CHECK_TEXT(world_groups(&w), "");
+    world_fini(&w);
+}
+
+/* Neither a budget nor a time to run counts for who does not run. */
+TEST(take_minds_no_budget_of_what_is_only_held)
+{
+    struct world w;
+    struct berth_task_group group = { .name = "task", .replicas = 1 };
+    struct berth_job low = { .id = "low", .seq = 1, .queue = "default", .priority = 1 };
+
+    set_held(&w);
+    group.asks = world_amounts(&w, 2, 1);
+    low.groups = &group;
+    low.min_available = 1;
+    low.n_groups = 1;
+    low.budget = (struct berth_budget){ .is_given = true, .value = 1 };
+    world_tell(&w, BERTH_JOB, &low);
+    world_tell(&w, BERTH_QUEUE,
+               &(struct berth_queue){ .name = "default", .min_runtime_ms = 100000000 });
+    waiting(&w, "high", "default", 5, 1, 1, 2);
+    world_cycle(&w);
+    CHECK_TEXT(taken(&w, 0), "r-low");
+    CHECK_EQ(w.out.counts.tasks_evicted, 0);
+    world_fini(&w);
+}
+
+TEST(take_has_all_of_what_is_held_for_a_gang)
+{
+    struct world w;
+
+    world_init(&w);
+    world_queue(&w, "default");
+    world_node(&w, "n1", 1);
+    world_node(&w, "n2", 1);
+    leaving(&w, "gone", 2, both, 2);
+    waiting(&w, "gang", "default", 1, 2, 2, 1);
+    hold(&w, "gang", 2, both, 2);
+    waiting(&w, "high", "default", 5, 1, 1, 1);
+    world_cycle(&w);
+    CHECK_TEXT(world_groups(&w), "reserve high/task.0>n1");
+    CHECK_TEXT(taken(&w, 0), "r-gang");
+    CHECK_EQ(w.out.n_promised, 1);
+    CHECK_TEXT(w.out.promised[0].task.job, "high");
+    CHECK_TEXT(world_waits(&w, "gang"), "BEHIND_HIGHER_RANK"); /* all of it waits anew */
+    world_fini(&w);
+}
+
+/* What is held for a gang and free waits for the rest; who takes it begins there and then. */
+TEST(take_binds_on_held_room_that_is_free)
+{
+    struct world w;
+
+    world_init(&w);
+    world_queue(&w, "default");
+    world_node(&w, "n1", 1);
+    world_node(&w, "n2", 1);
+    leaving(&w, "gone", 1, both + 1, 1);
+    waiting(&w, "gang", "default", 1, 2, 2, 1);
+    hold(&w, "gang", 2, both, 2);
+    waiting(&w, "high", "default", 5, 1, 1, 1);
+    world_cycle(&w);
+    CHECK_TEXT(world_groups(&w), "bind high/task.0>n1");
+    CHECK_TEXT(taken(&w, 0), "r-gang");
+    CHECK_EQ(w.out.n_promised, 0);
+    world_fini(&w);
+}
+
+TEST(take_has_what_is_held_for_the_least_urgent)
+{
+    struct world w;
+
+    world_init(&w);
+    world_queue(&w, "default");
+    world_node(&w, "n1", 1);
+    world_node(&w, "n2", 1);
+    leaving(&w, "gone", 2, both, 2);
+    waiting(&w, "mid", "default", 3, 1, 1, 1);
+    hold(&w, "mid", 1, both, 1);
+    waiting(&w, "low", "default", 1, 1, 1, 1);
+    hold(&w, "low", 1, both + 1, 1);
+    waiting(&w, "high", "default", 5, 1, 1, 1);
+    world_cycle(&w);
+    CHECK_TEXT(world_groups(&w), "reserve high/task.0>n2");
+    CHECK_TEXT(taken(&w, 0), "r-low");
+    world_fini(&w);
+}
+
+/* Of what is held on a node only so much goes as is needed, and a victim only if that is too little. */
+TEST(take_has_no_more_of_what_is_held_than_it_needs)
+{
+    struct world w;
+
+    world_init(&w);
+    world_queue(&w, "default");
+    world_node(&w, "n1", 3);
+    leaving(&w, "gone", 2, one, 1);
+    running(&w, "runs", "default", 0, 1, 1, one, 1);
+    waiting(&w, "mid", "default", 3, 1, 1, 1);
+    hold(&w, "mid", 1, one, 1);
+    waiting(&w, "low", "default", 1, 1, 1, 1);
+    hold(&w, "low", 1, one, 1);
+    waiting(&w, "high", "default", 5, 1, 1, 1);
+    world_cycle(&w);
+    CHECK_TEXT(taken(&w, 0), "r-low");
+    CHECK_EQ(w.out.counts.tasks_evicted, 0);
+    world_end(&w, BERTH_JOB, &(struct berth_job){ .id = "high" });
+    waiting(&w, "wide", "default", 5, 1, 1, 3);
+    world_cycle(&w);
+    CHECK_EQ(w.out.groups[0].kind, BERTH_GROUP_EVICT);
+    CHECK_TEXT(taken(&w, 0), "r-low r-mid");
+    CHECK_EQ(evicted(&w, "runs"), 1);
+    world_fini(&w);
+}
+
+TEST(take_reclaims_what_is_held_within_the_fair_share)
+{
+    struct world w;
+
+    world_init(&w);
+    world_queue(&w, "default");
+    world_queue(&w, "q1");
+    world_queue(&w, "q2");
+    world_node(&w, "n1", 2);
+    leaving(&w, "gone", 2, one, 1);
+    waiting(&w, "a", "q1", 0, 2, 2, 1);
+    hold(&w, "a", 2, one, 1);
+    waiting(&w, "b", "q2", 0, 1, 1, 1);
+    world_cycle(&w);
+    CHECK_TEXT(world_groups(&w), "reserve b/task.0>n1");
+    CHECK_TEXT(taken(&w, 0), "r-a");
+    CHECK_TEXT(w.out.groups[0].reason, "reclaim");
+    /* It is not taken back. */
+    world_accept(&w, BERTH_TASK_RUNNING);
+    world_cycle(&w);
+    CHECK_TEXT(world_groups(&w), "");
+    world_fini(&w);
+
+    world_init(&w);
+    world_queue(&w, "default");
+    world_tell(&w, BERTH_QUEUE,
+               &(struct berth_queue){ .name = "q1", .seq = 1, .not_reclaimable = true });
+    world_queue(&w, "q2");
+    world_node(&w, "n1", 2);
+    leaving(&w, "gone", 2, one, 1);
+    waiting(&w, "a", "q1", 0, 2, 2, 1);
+    hold(&w, "a", 2, one, 1);
+    waiting(&w, "b", "q2", 0, 1, 1, 1);
+    world_cycle(&w);
+    CHECK_TEXT(world_groups(&w), "");
+    world_fini(&w);
+}
+
+TEST(take_has_a_machine_on_its_way)
+{
+    static const char *const machine[] = { "m1" };
+    struct world w;
+
+    world_init(&w);
+    world_queue(&w, "default");
+    world_tell(&w, BERTH_NODE,
+               &(struct berth_node){ .id = "m1",
+                                     .seq = ++w.seq,
+                                     .state = NODE_COMING,
+                                     .order = "m1",
+                                     .offers = world_amounts(&w, 2, 1 << 20) });
+    waiting(&w, "low", "default", 1, 1, 1, 2);
+    hold(&w, "low", 1, machine, 1);
+    world_cycle(&w);
+    CHECK_TEXT(world_waits(&w, "low"), "WAITING_FOR_MACHINE");
+    waiting(&w, "high", "default", 5, 1, 1, 2);
+    world_cycle(&w);
+    CHECK_TEXT(world_groups(&w), "reserve high/task.0>m1");
+    CHECK_TEXT(taken(&w, 0), "r-low");
+    CHECK_TEXT(world_waits(&w, "high"), "WAITING_FOR_MACHINE");
+    world_fini(&w);
+}
+
 TEST(take_comes_to_rest_when_nothing_arrives)
 {
     uint64_t random = test_seed();

@@ -85,9 +85,11 @@ static enum vote spare(struct session *s, struct plugin_use *use, const struct t
         const struct job *job = from->at[i]->group->job;
         uint32_t given = 0;
         for (size_t k = 0; k < to->n; k++)
-            given += to->at[k]->group->job == job;
-        /* Whole gangs may go; who takes them sees to it that they go whole. */
+            given += to->at[k]->group->job == job && to->at[k]->state != BERTH_TASK_PIPELINED;
+        /* Whole gangs may go, and what is held for one; who takes them sees to it that they go
+         * whole. */
         if (s->policy->victim_unit == UNIT_SPARE_OR_WHOLE ||
+            from->at[i]->state == BERTH_TASK_PIPELINED ||
             job_n_ready(job) > job->min_available + given)
             to->at[to->n++] = from->at[i];
     }

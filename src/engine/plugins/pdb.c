@@ -18,8 +18,13 @@ static enum vote keep_budgets(struct session *s, const struct victims *from, str
         if (job != last) {
             left = job_may_lose(job);
             for (size_t k = 0; k < to->n; k++)
-                left -= left != INT64_MAX && to->at[k]->group->job == job;
+                left -= left != INT64_MAX && to->at[k]->group->job == job &&
+                        to->at[k]->state != BERTH_TASK_PIPELINED;
             last = job;
+        }
+        if (task->state == BERTH_TASK_PIPELINED) { /* it does not run: no budget counts it */
+            to->at[to->n++] = task;
+            continue;
         }
         if (left <= 0)
             continue;

@@ -66,11 +66,14 @@ static enum vote preemptable(struct session *s, struct plugin_use *use, const st
 static bool has_victims(struct session *s, struct plugin_use *use, const struct job *job,
                         bool reclaim)
 {
-    (void)s, (void)use;
+    (void)use;
     if (reclaim || !job->queue)
         return true;
     VEC_EACH (placed, &job->queue->placed)
         if (placed->priority < job->priority)
+            return true;
+    VEC_EACH (room, &s->rooms)
+        if ((*room)->job->queue == job->queue && (*room)->job->priority < job->priority)
             return true;
     return false;
 }

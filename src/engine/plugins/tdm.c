@@ -177,7 +177,7 @@ static void add_within_budget(const struct session *s, struct task *task, struct
     int64_t n = 0;
 
     for (size_t i = 0; i < to->n; i++)
-        n += to->at[i]->group->job == task->group->job;
+        n += to->at[i]->group->job == task->group->job && to->at[i]->state != BERTH_TASK_PIPELINED;
     if (n < may_lose(s, task->group->job))
         to->at[to->n++] = task;
 }
@@ -188,10 +188,15 @@ static enum vote preemptable(struct session *s, struct plugin_use *use, const st
     (void)use;
     if (!task->group->spec->not_preemptable || accepts(task->group->kind))
         return VOTE_REJECT;
-    for (size_t i = 0; i < from->n; i++)
-        if (is_running(from->at[i]) && from->at[i]->node->kept &&
-            !from->at[i]->node->kept->revocable_zone)
-            add_within_budget(s, from->at[i], to);
+    for (size_t i = 0; i < from->n; i++) {
+        struct task *victim = from->at[i];
+        if (!victim->node->kept || victim->node->kept->revocable_zone)
+            continue;
+        if (victim->state == BERTH_TASK_PIPELINED) /* only held for it: it disrupts nobody */
+            to->at[to->n++] = victim;
+        else if (is_running(victim))
+            add_within_budget(s, victim, to);
+    }
     return VOTE_PERMIT;
 }
 
