@@ -155,14 +155,24 @@ static bool leaf_is_full(const struct session *s, const struct drf *drf, const s
     return false;
 }
 
+/* by/of of an amount, to the nearest whole one: what is equal must not differ by a rest that was cut. */
+static wide scaled(wide amount, struct share by, struct share of)
+{
+    wide up, down;
+
+    if (!__builtin_mul_overflow(amount, by.num, &up) && !__builtin_mul_overflow(up, of.den, &up) &&
+        !__builtin_mul_overflow(by.den, of.num, &down))
+        return (up + down / 2) / down;
+    return (wide)((double)amount * ((double)by.num / (double)by.den) *
+                      ((double)of.den / (double)of.num) +
+                  0.5);
+}
+
 static void scale_add(const struct session *s, wide *to, const wide *from, struct share by,
                       struct share of)
 {
-    /* by/of of what there is: two exact fractions, the products shifted down to stay in range. */
-    for (size_t d = 0; d < s->model->dims.n; d++) {
-        double factor = ((double)by.num / (double)by.den) * ((double)of.den / (double)of.num);
-        to[d] += (wide)((double)from[d] * factor);
-    }
+    for (size_t d = 0; d < s->model->dims.n; d++)
+        to[d] += scaled(from[d], by, of);
 }
 
 static void branch_work_out(struct session *s, struct drf *drf, struct branch *b)
