@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include "base/loop.h"
+#include "base/quantity.h"
 #include "server/server.h"
 
 #define LAY(member)                                                                                \
@@ -41,7 +42,18 @@ static void on_signal(int signal, unsigned events, void *arg)
     server_stop(arg);
 }
 
-static void run(struct server *server, const char *config)
+/* What an operator must know before the first restart. Agents end at 60 % of the ttl: see their lease. */
+static void tell_ttl(int64_t ttl_ms)
+{
+    CLEANUP(str_fini) struct str ttl = { 0 }, after = { 0 };
+
+    duration_format(ttl_ms, &ttl);
+    duration_format(ttl_ms * 6 / 10, &after);
+    log_info("a node that does not hear from this server ends its containers", "after", after.data,
+             "ttl", ttl.data, "setting", "nodes.ttl or --node-ttl", NULL);
+}
+
+static void run(struct server *server, const char *config, int64_t ttl_ms)
 {
     struct loop *loop = server_loop(server);
     struct fdwatch *term = fdwatch_signal(loop, SIGTERM, on_signal, server);
@@ -49,6 +61,7 @@ static void run(struct server *server, const char *config)
 
     log_info("serving", "address", server_address(server), "agents", server_worker_address(server),
              "profile", server_profile(server), "config", config ? config : "none", NULL);
+    tell_ttl(ttl_ms ? ttl_ms : SERVER_NODE_TTL_MS);
     server_run(server);
     fdwatch_free(term);
     fdwatch_free(interrupt);
@@ -77,7 +90,7 @@ int server_serve(const struct server_options *flags, const char *path, struct er
     signal(SIGPIPE, SIG_IGN);
     r = server_open(&options, &server, err);
     if (r == 0)
-        run(server, options.config);
+        run(server, options.config, options.node_ttl_ms);
     server_close(server);
     server_config_free(config);
     return r;
