@@ -266,6 +266,22 @@ void attempt_listen(struct attempt *attempt)
         fdwatch_new(attempt->agent->loop, watch_fd(attempt->watch), LOOP_READ, on_watch, attempt);
 }
 
+static void say_limit(struct attempt *attempt)
+{
+    struct err err = { 0 };
+
+    if (attempt->watch && attempt->has_limit &&
+        watch_limit(attempt->watch, attempt->limit_ms, &err) < 0)
+        log_debug("a monitor could not be told", "attempt", attempt->name, "why", err.text, NULL);
+}
+
+void attempt_limit(struct attempt *attempt, int64_t limit_ms)
+{
+    attempt->has_limit = true;
+    attempt->limit_ms = limit_ms;
+    say_limit(attempt);
+}
+
 static void start(struct attempt *attempt)
 {
     struct agent *agent = attempt->agent;
@@ -286,6 +302,7 @@ static void start(struct attempt *attempt)
                         &(struct life_news){ .event = LIFE_SPAWN_FAILED, .text = err.text });
     else
         attempt_listen(attempt);
+    say_limit(attempt);
 }
 
 static void signal_all(struct attempt *attempt, enum stop stop)

@@ -47,6 +47,9 @@ struct attempt {
     } work;
     atomic_bool is_cancelled;
 
+    bool
+        has_limit; /* another than it was delivered with; kept by the monitor, said anew by the server */
+    int64_t limit_ms;
     struct watch *watch;
     struct fdwatch *watching;
     struct timer *timer;
@@ -158,6 +161,8 @@ void attempt_on(struct attempt *attempt, enum life_event event);
 struct attempt *attempt_new(struct agent *agent, const char *name, const char *id);
 /** Does deeds of life_begin. */
 void attempt_do(struct attempt *attempt, unsigned deeds);
+/** Gives it another time limit, from its first instruction on; 0: none. */
+void attempt_limit(struct attempt *attempt, int64_t limit_ms);
 /** Listens to the monitor: attempt->watch was made. */
 void attempt_listen(struct attempt *attempt);
 /** Keeps what an exit record says for the report. */

@@ -96,6 +96,13 @@ static void on_stop(struct attempt *attempt, const json_t *line)
     attempt_happens(attempt, &news);
 }
 
+static void on_limit(struct attempt *attempt, const json_t *line)
+{
+    int64_t limit_ms = json_integer_value(json_object_get(line, "limitMs"));
+
+    attempt_limit(attempt, limit_ms > 0 ? limit_ms : 0);
+}
+
 static void on_open(struct agent *agent, const char *name, const json_t *line)
 {
     struct relay_request request = {
@@ -122,6 +129,8 @@ static void take_line(struct agent *agent, const json_t *line, const char *text,
         on_start(agent, name, line, text, n);
     else if (text_eq(what, "stop") && attempt)
         on_stop(attempt, line);
+    else if (text_eq(what, "limit") && attempt)
+        on_limit(attempt, line);
     else if (text_eq(what, "drop") && attempt)
         attempt_on(attempt, LIFE_DROP);
     else if (text_eq(what, "open") && name)

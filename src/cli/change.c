@@ -47,7 +47,7 @@ static int run_set(struct cli *cli, const struct args *args)
     CLEANUP(json_decrefp) json_t *body = json_object();
     json_t *labels = json_object();
     struct err err = { 0 };
-    int64_t priority = 0;
+    int64_t priority = 0, limit_ms = 0;
 
     json_object_set_new(body, "labels", labels);
     for (size_t i = 0; i < args->flags.n; i++)
@@ -60,8 +60,12 @@ static int run_set(struct cli *cli, const struct args *args)
         return cli_fail_usage(cli, "%s", err.text);
     if (args_has(args, "priority"))
         json_object_set_new(body, "priority", json_integer(priority));
+    if (args_duration(args, "time", &limit_ms, &err) < 0)
+        return cli_fail_usage(cli, "%s", err.text);
+    if (args_has(args, "time"))
+        json_object_set_new(body, "limit", json_string(args_get(args, "time")));
     if (json_object_size(body) == 0)
-        return cli_fail_usage(cli, "say what to set: --priority, --label");
+        return cli_fail_usage(cli, "say what to set: --priority, --label, --time");
     return each(cli, args, "PATCH", "", body);
 }
 
@@ -168,6 +172,7 @@ static int run_resume(struct cli *cli, const struct args *args)
 static const struct cli_flag own[] = {
     { "priority", 0, "N", "of the jobs of a queue, the higher comes first", NULL, false },
     { "label", 'l', "LABEL", "KEY=VALUE sets it, KEY- takes it away", NULL, true },
+    { "time", 0, "DURATION", "limit of each task, also of what runs; 0s: none", NULL, false },
 };
 static const struct flag_set own_flags = { NULL, own, COUNT_OF(own) };
 static const struct grammar set_grammar = {
@@ -200,8 +205,11 @@ static const struct grammar grammar = {
 const struct verb verb_job_set = {
     .name = "job set",
     .run = run_set,
-    .help = "Change the priority or labels of jobs",
+    .help = "Change the priority, labels or time limit of jobs",
     .usage = "[FLAG...] JOB...",
+    .more =
+        "A limit counts from each task's first instruction, as before: what has run for longer\n"
+        "ends at once.",
     .examples = { "job set j-12 --priority 700", "job set j-12 j-13 --label run=b --label old-" },
     .grammar = &set_grammar,
 };

@@ -330,7 +330,32 @@ static bool is_patch_valid(struct trial *t, const struct op_patch *op)
     if (op->has_priority && (op->priority < JOB_PRIORITY_MIN || op->priority > JOB_PRIORITY_MAX))
         problem_add(t->problem, PROBLEM_INVALID_FIELD, "/priority", "%d is not in %d..%d",
                     op->priority, JOB_PRIORITY_MIN, JOB_PRIORITY_MAX);
+    if (op->has_limit && (op->limit_ms < 0 || op->limit_ms > JOB_DURATION_MAX_MS))
+        problem_add(t->problem, PROBLEM_INVALID_FIELD, "/limit", "is longer than ten years");
     return t->problem->code == PROBLEM_NONE;
+}
+
+/* The specification with another limit; what cannot be read stays as it is. */
+static void set_limit(struct row_job *row, int64_t limit_ms)
+{
+    CLEANUP(job_spec_freep) struct job_spec *spec = NULL;
+    CLEANUP(freep) char *text = NULL;
+    struct err err = { 0 };
+
+    if (job_spec_from_canonical(row->spec, &spec, &err) < 0)
+        return;
+    spec->limit_ms = limit_ms;
+    text = job_spec_to_text(spec, NULL);
+    row_set(&row->spec, text);
+}
+
+/* Who runs it is told, and who counts on its end: their rows say so by a new revision. */
+static void touch_live_tasks(struct trial *t, const struct mirror_job *job)
+{
+    for (uint32_t i = 0; i < job->n_tasks && job->counts[TASK_LIVE]; i++)
+        if (job->tasks[i].live)
+            changes_put(t->changes, ROW_ATTEMPT, row_copy(ROW_ATTEMPT, job->tasks[i].live),
+                        "attempt.changed");
 }
 
 void judge_patch(struct trial *t, struct op_patch *op)
@@ -339,6 +364,7 @@ void judge_patch(struct trial *t, struct op_patch *op)
     CLEANUP(freep) char *labels = NULL;
     struct mirror_job *job = open_job(t, op->job);
     struct row_job *row;
+    bool has_other_limit;
 
     if (!job || !is_patch_valid(t, op))
         return;
@@ -359,6 +385,9 @@ void judge_patch(struct trial *t, struct op_patch *op)
         row->is_suspended = 0;
     if (labels)
         row_set(&row->labels, labels);
+    if (op->has_limit)
+        set_limit(row, op->limit_ms);
+    has_other_limit = strcmp(row->spec, job->row->spec) != 0;
     if (row_eq(ROW_JOB, row, job->row)) {
         row_free(ROW_JOB, row);
         return;
@@ -366,6 +395,8 @@ void judge_patch(struct trial *t, struct op_patch *op)
     row->version++;
     held_end_job(t, job, RELEASE_OWNER_GONE); /* it is not what the room was made for */
     put_job(t, job, row);
+    if (has_other_limit)
+        touch_live_tasks(t, job);
 }
 
 /* The job as the steward saw it; else the operation is refused. */

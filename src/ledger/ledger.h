@@ -94,7 +94,7 @@ bool ledger_is_writable(const struct ledger *ledger, char out[240]);
 enum op_kind {
     OP_SUBMIT,
     OP_STOP,    /* cancel a job (or one attempt, with another cause) */
-    OP_PATCH,   /* priority, labels, held */
+    OP_PATCH,   /* priority, labels, held, limit */
     OP_BIND,    /* a group: all of its parts or none */
     OP_EVICT,   /* a group: attempts are ended and the room is held for whom it is; all or none */
     OP_RELEASE, /* held room is let go */
@@ -154,10 +154,11 @@ struct op_stop {
 struct op_patch {
     uint64_t job;
     uint64_t if_rev; /* 0: no precondition */
-    bool has_priority, has_held;
+    bool has_priority, has_held, has_limit;
     bool resumes; /* it is not suspended any more */
     int32_t priority;
     bool is_held;
+    int64_t limit_ms; /* 0: none; of what runs too */
     char *labels; /* JSON object of what changes: a text sets one, null takes it away; NULL none */
     char *by;
 };

@@ -2,6 +2,7 @@
 #include "monitor/control.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -81,6 +82,19 @@ static void drop(struct control *control, size_t i)
     control->fds[i] = -1;
 }
 
+/* "limit MS" */
+static bool read_limit(const char *text, long long *out)
+{
+    static const char word[] = "limit ";
+    char *end;
+
+    if (strncmp(text, word, strlen(word)) != 0)
+        return false;
+    errno = 0;
+    *out = strtoll(text + strlen(word), &end, 10);
+    return !errno && end != text + strlen(word) && !*end && *out >= 0;
+}
+
 enum command control_read(struct control *control, size_t i)
 {
     static const struct {
@@ -105,6 +119,8 @@ enum command control_read(struct control *control, size_t i)
         if (!strcmp(text, words[k].word))
             return words[k].command;
     }
+    if (read_limit(text, &control->number))
+        return COMMAND_LIMIT;
     control_tell(control, i, unknown, strlen(unknown));
     return COMMAND_NONE;
 }

@@ -2,7 +2,8 @@
  * Control: those who talk to the monitor: the agent that spawned it, and whoever opens `sock`.
  *
  * One message is one packet of text. In: "run FOLDER" (from the agent, between containers), "term",
- * "kill", "stop" (TERM, and KILL when the grace is over), "status". Out: "started KEY=VALUE ...",
+ * "kill", "stop" (TERM, and KILL when the grace is over), "status",
+ * "limit MS" (another time limit; 0 none). Out: "started KEY=VALUE ...",
  * "ended" or "unsaved" and the exit record, "status ...", "error ...".
  *
  * The socket is made when it is needed: when the agent has gone, or by SIGUSR1. A container that lives and
@@ -17,7 +18,14 @@
 
 enum { CONTROL_MAX = 8, CONTROL_MESSAGE_BYTES = 2048 };
 
-enum command { COMMAND_NONE, COMMAND_TERM, COMMAND_KILL, COMMAND_STOP, COMMAND_STATUS };
+enum command {
+    COMMAND_NONE,
+    COMMAND_TERM,
+    COMMAND_KILL,
+    COMMAND_STOP,
+    COMMAND_STATUS,
+    COMMAND_LIMIT
+};
 
 struct control {
     int parent;   /* the agent that spawned this monitor; -1: it has gone */
@@ -25,6 +33,7 @@ struct control {
     int fds[CONTROL_MAX];
     size_t n;
     bool is_new[CONTROL_MAX]; /* has not been told the state yet */
+    long long number;         /* of the last command that has one */
 };
 
 /** Begins with the one connection to the agent. */

@@ -112,6 +112,14 @@ static void do_kill(struct monitor *m)
     m->kill_again_ms = when_boot_ms() + KILL_AGAIN_MS;
 }
 
+/* From its first instruction on; one that has passed is seen at the next look at the clock. */
+static void do_limit(struct monitor *m, int64_t limit_ms)
+{
+    m->launch.limit_ms = limit_ms;
+    if (m->state == STATE_RUNNING && !m->record.is_limit_over)
+        m->limit_at_ms = limit_ms ? m->record.started_boot_ms + limit_ms : 0;
+}
+
 static void do_term(struct monitor *m)
 {
     if (m->state == STATE_STARTING)
@@ -450,6 +458,9 @@ static void obey(struct monitor *m, size_t i, enum command command)
         break;
     case COMMAND_STATUS:
         tell_status(m, i);
+        break;
+    case COMMAND_LIMIT:
+        do_limit(m, m->control.number);
         break;
     }
 }

@@ -39,31 +39,83 @@ TEST(container_inherits_no_descriptor)
     close(left_open);
 }
 
+/* As when the agent is gone: nobody but the monitor looks at the clock. */
+static void wait_alone(struct rig *rig, struct attempt *a, struct inspection *out)
+{
+    watch_free(a->watch);
+    a->watch = NULL;
+    rig_wait_folder(rig, a, FOLDER_ENDED, out);
+    CHECK(out->exit.is_limit_over);
+}
+
 static void end_by_limit(struct rig *rig, enum runtime_kind kind)
 {
     struct attempt a;
     struct inspection inspection;
 
-    rig_attempt(rig, &a, kind,
-                COMMAND("sh", "-c", "trap '' TERM; echo ready; while :; do sleep 1000; done"));
+    rig_attempt(rig, &a, kind, COMMAND("sleep", "1000"));
     a.container.limit_ms = 300;
-    a.container.grace_ms = 50;
     a.container.keep_on_disconnect = true;
     rig_start(rig, &a);
     rig_started(&a);
-    /* As when the agent is gone: nobody but the monitor looks at the clock. */
-    watch_free(a.watch);
-    a.watch = NULL;
-    rig_wait_folder(rig, &a, FOLDER_ENDED, &inspection);
-    CHECK(inspection.exit.is_limit_over);
-    CHECK_EQ(inspection.exit.signal, SIGKILL);
-    CHECK(inspection.exit.ended_boot_ms - inspection.exit.started_boot_ms >= 350);
+    wait_alone(rig, &a, &inspection);
+    CHECK(inspection.exit.ended_boot_ms - inspection.exit.started_boot_ms >= 300);
     rig_clean(rig, &a);
 }
 
 TEST(container_is_ended_at_its_limit_without_an_agent)
 {
     rig_each(end_by_limit);
+}
+
+/* Another limit counts from the first instruction too. It comes when TERM is ignored for sure. */
+static void end_by_another_limit(struct rig *rig, enum runtime_kind kind)
+{
+    struct attempt a;
+    struct inspection inspection;
+    struct err err = { 0 };
+
+    rig_attempt(rig, &a, kind,
+                COMMAND("sh", "-c", "trap '' TERM; echo ready; while :; do sleep 1000; done"));
+    a.container.limit_ms = 3600000;
+    a.container.grace_ms = 50;
+    a.container.keep_on_disconnect = true;
+    rig_start(rig, &a);
+    rig_started(&a);
+    rig_wait_output(&a, OUT, "ready");
+    CHECK_OK(watch_limit(a.watch, 0, &err), &err);
+    CHECK_OK(watch_limit(a.watch, 300, &err), &err);
+    wait_alone(rig, &a, &inspection);
+    CHECK_EQ(inspection.exit.signal, SIGKILL);
+    CHECK(inspection.exit.ended_boot_ms - inspection.exit.started_boot_ms >= 350);
+    rig_clean(rig, &a);
+}
+
+TEST(container_is_ended_at_a_limit_that_was_changed)
+{
+    rig_each(end_by_another_limit);
+}
+
+/* Taken away or raised, the first one is not heard of any more. */
+static void outlive_its_limit(struct rig *rig, enum runtime_kind kind)
+{
+    struct attempt a;
+    struct err err = { 0 };
+
+    rig_attempt(rig, &a, kind, COMMAND("sh", "-c", "sleep 0.6; exit 3"));
+    a.container.limit_ms = 500;
+    rig_start(rig, &a);
+    CHECK_OK(watch_limit(a.watch, kind == RUNTIME_PROCESS ? 3600000 : 0, &err), &err);
+    rig_started(&a);
+    rig_ended(&a);
+    CHECK(!a.ended.exit.is_limit_over);
+    CHECK_EQ(a.ended.exit.code, 3);
+    rig_clean(rig, &a);
+}
+
+TEST(container_outlives_a_limit_that_was_raised_before_it_began)
+{
+    rig_each(outlive_its_limit);
 }
 
 /* The monitor's pid: who listens at the folder's socket. */

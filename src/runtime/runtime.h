@@ -308,6 +308,14 @@ enum stop {
  */
 MUST_CHECK int watch_stop(struct watch *watch, enum stop stop, struct err *err);
 
+/**
+ * Gives the container another time limit, from its first instruction; 0: none. One that has passed ends it
+ * at once, by TERM, grace and KILL. Does not block; may be called before WATCH_STARTED.
+ *
+ * Returns  0; -EPIPE as above
+ */
+MUST_CHECK int watch_limit(struct watch *watch, int64_t limit_ms, struct err *err);
+
 /* ---- From nothing but the folder ---- */
 
 enum folder_state {

@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -248,5 +249,14 @@ int watch_stop(struct watch *watch, enum stop stop, struct err *err)
 
     if (send(watch->fd, word, strlen(word), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
         return err_sys(err, -errno, "tell the monitor of %s to %s", watch->folder, word);
+    return 0;
+}
+
+int watch_limit(struct watch *watch, int64_t limit_ms, struct err *err)
+{
+    CLEANUP(freep) char *text = text_format("limit %" PRId64, limit_ms);
+
+    if (send(watch->fd, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+        return err_sys(err, -errno, "tell the monitor of %s: %s", watch->folder, text);
     return 0;
 }

@@ -126,6 +126,20 @@ static void job_is_done(struct fleet *fleet, struct fleet_job *job)
     job_free(job);
 }
 
+/* What agents are told of a job changes with its limit alone. */
+static void take_spec(struct fleet_job *job, const struct batch_event *event)
+{
+    const struct row_job *row = event->row.job;
+
+    if (job->version == row->version)
+        return;
+    job->version = row->version;
+    job_spec_freep(&job->spec);
+    mem_free(job->spec_text);
+    job->spec_text = event->spec ? NULL : text_copy(row->spec);
+    job->spec = event->spec ? job_spec_ref(event->spec) : NULL;
+}
+
 static void apply_job(struct fleet *fleet, const struct batch_event *event)
 {
     const struct row_job *row = event->row.job;
@@ -135,15 +149,12 @@ static void apply_job(struct fleet *fleet, const struct batch_event *event)
     if (!job && !is_over) {
         job = NEW0(struct fleet_job);
         job->id = row->id;
-        /* Later versions change only what no agent is told. */
-        if (event->spec)
-            job->spec = job_spec_ref(event->spec);
-        else
-            job->spec_text = text_copy(row->spec);
         map_put_int(&fleet->jobs, row->id, job);
     }
     if (job && is_over)
         job_is_done(fleet, job);
+    else if (job)
+        take_spec(job, event);
 }
 
 static void link_attempt(struct worker *worker, struct fleet_attempt *attempt)
@@ -180,6 +191,7 @@ static struct fleet_attempt *make_attempt(struct fleet *fleet, const struct row_
     attempt->key = (struct attempt_key){ row->job, (uint32_t)row->grp, (uint32_t)row->idx,
                                          (uint32_t)row->number };
     attempt->job = job;
+    attempt->told_limit_ms = -1;
     map_put(&fleet->attempts, attempt->name, attempt);
     link_attempt(fleet_worker(fleet, row->node), attempt);
     where_add(&fleet->where, row->job, attempt->worker->name);

@@ -22,6 +22,7 @@ struct fleet_job {
     uint64_t id;
     char *spec_text;       /* where the specification was not at hand */
     struct job_spec *spec; /* then read when it is first needed */
+    uint64_t version;      /* of the row that it is of */
     bool is_over;
     struct fleet_job *next_over; /* in the order in which they ended */
 };
@@ -57,6 +58,7 @@ struct fleet_attempt {
     enum cause cause;
     int64_t grace_ms;
     bool told_start, told_stop; /* by the present stream, or had by its agent */
+    int64_t told_limit_ms;      /* likewise; below 0: whatever it was started with */
     bool is_reported;           /* its agent said that it ended */
 };
 

@@ -101,6 +101,7 @@ void work_close_all(struct nodes *nodes);
 
 char *line_start(struct fleet_attempt *attempt); /* NULL: its job cannot be read */
 char *line_stop(const struct fleet_attempt *attempt);
+char *line_limit(const struct fleet_attempt *attempt, int64_t limit_ms);
 char *line_drop(const char *attempt);
 char *line_bookmark(uint64_t revision);
 

@@ -93,6 +93,12 @@ char *line_stop(const struct fleet_attempt *attempt)
                              (json_int_t)attempt->grace_ms));
 }
 
+char *line_limit(const struct fleet_attempt *attempt, int64_t limit_ms)
+{
+    return line_of(json_pack("{s:s,s:s,s:I}", "do", "limit", "attempt", attempt->name, "limitMs",
+                             (json_int_t)limit_ms));
+}
+
 char *line_drop(const char *attempt)
 {
     return line_of(json_pack("{s:s,s:s}", "do", "drop", "attempt", attempt));

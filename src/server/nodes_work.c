@@ -79,6 +79,27 @@ void work_flush(struct nodes *nodes)
     }
 }
 
+/* A job that is as it was submitted has the limit that its attempts were started with. */
+static void sync_limit(struct nodes *nodes, struct fleet_attempt *attempt)
+{
+    const struct job_spec *spec = fleet_spec(attempt->job);
+
+    if (!spec || attempt->told_limit_ms == spec->limit_ms ||
+        (attempt->told_limit_ms < 0 && attempt->job->version == 1))
+        return;
+    if (tell(nodes, attempt->worker, line_limit(attempt, spec->limit_ms)))
+        attempt->told_limit_ms = spec->limit_ms;
+}
+
+static void begin_attempt(struct nodes *nodes, struct fleet_attempt *attempt)
+{
+    const struct job_spec *spec = fleet_spec(attempt->job);
+
+    attempt->told_start = tell(nodes, attempt->worker, line_start(attempt));
+    attempt->told_limit_ms = spec ? spec->limit_ms : -1;
+    COUNT_ONE(nodes->counts.starts);
+}
+
 /* Tells an attempt's agent what it was not told yet. */
 static void sync_attempt(struct nodes *nodes, struct fleet_attempt *attempt)
 {
@@ -95,9 +116,9 @@ static void sync_attempt(struct nodes *nodes, struct fleet_attempt *attempt)
     }
     /* One that is past bound was let start: its agent has it. */
     if (attempt->told_start || attempt->state != ATTEMPT_BOUND)
-        return;
-    attempt->told_start = tell(nodes, worker, line_start(attempt));
-    COUNT_ONE(nodes->counts.starts);
+        sync_limit(nodes, attempt);
+    else
+        begin_attempt(nodes, attempt);
 }
 
 /* ---- opening ---- */
@@ -205,7 +226,7 @@ static void replace_stream(struct nodes *nodes, struct worker *worker, struct ht
     if (worker->have_generation != worker->generation)
         work_have(worker, 0, NULL, 0);
     for (struct fleet_attempt *a = worker->first; a; a = a->next)
-        a->told_start = a->told_stop = false;
+        a->told_start = a->told_stop = false, a->told_limit_ms = -1;
     each_had(nodes, worker, have, mark_had);
     if ((have || worker->have_generation) && has_lost_one(worker)) {
         nodes_refuse(request, PROBLEM_STALE_ATTEMPT,

@@ -25,7 +25,7 @@ static void show_changed(struct call *call)
 /* ---- patch ---- */
 
 static const struct json_key patch_keys[] = {
-    { "priority", false }, { "labels", false }, { "held", false }, { "limit", true }
+    { "priority", false }, { "labels", false }, { "held", false }, { "limit", false }
 };
 
 static void read_patch(struct call *call, const json_t *body, struct op_patch *patch)
@@ -39,6 +39,10 @@ static void read_patch(struct call *call, const json_t *body, struct op_patch *p
         json_get_int(&top, "priority", JOB_PRIORITY_MIN, JOB_PRIORITY_MAX, &priority);
     patch->priority = (int32_t)priority;
     patch->has_held = json_get_bool(&top, "held", &patch->is_held);
+    if (json_is_null(json_object_get(body, "limit")))
+        patch->has_limit = true; /* a merge patch takes away so */
+    else
+        patch->has_limit = json_get_duration(&top, "limit", JOB_DURATION_MAX_MS, &patch->limit_ms);
     labels = json_at_member(&top, "labels");
     if (labels.value && !json_is_object(labels.value))
         json_refuse(&labels, PROBLEM_INVALID_FIELD, "want an object of texts");

@@ -332,6 +332,44 @@ S
     until_true 60 job_is "$id" cancelled
 }
 
+# limit_of JOB: as it is now.
+limit_of() { "$BERTH" job show "$1" -o json | jq -r '.spec.limit // "none"'; }
+
+@test "the time limit of what runs is raised, lowered and taken away" {
+    # Raised in good time it is not heard of.
+    id=$("$BERTH" submit -o id --runtime process --time 8s -- sh -c 'sleep 9; exit 3')
+    until_true 20 job_is "$id" running
+    "$BERTH" job set "$id" --time 1h
+    [ "$(limit_of "$id")" = 1h ]
+    # Below what has passed it ends the task, by the monitor that has it.
+    low=$("$BERTH" submit -o id --runtime process --grace 1s -- sleep 600)
+    until_true 20 job_is "$low" running
+    "$BERTH" job set "$low" --time 100ms
+    run "$BERTH" wait "$low" --timeout 60s
+    [ "$status" -ne 0 ] && [ "$status" -ne 8 ]
+    [[ $output == *LIMIT_REACHED* ]]
+    curl_api GET "/v1/jobs/$low/attempts" | head -n -1 | jq -e '.items[-1].cause == "LIMIT_REACHED"'
+    run "$BERTH" job set "$low" --time 1h
+    [ "$status" -eq 5 ]
+    # Of one that waits it is what it starts with.
+    waits=$("$BERTH" submit -o id --runtime process --resource fpga=9 -- sleep 600)
+    "$BERTH" job set "$waits" --time 2h
+    [ "$(limit_of "$waits")" = 2h ]
+    "$BERTH" job set "$waits" --time 0s --priority 7
+    [ "$(limit_of "$waits")" = none ]
+    run curl_api PATCH "/v1/jobs/$waits" -H 'If-Match: *' -H 'Content-Type: application/json' -d '{"limit":5}'
+    [ "${lines[-1]}" = 422 ]
+    [[ $output == *'"/limit"'* ]]
+    run curl_api PATCH "/v1/jobs/$waits" -H 'If-Match: *' -H 'Content-Type: application/json' -d '{"limit":"3h"}'
+    [ "${lines[-1]}" = 200 ]
+    run curl_api PATCH "/v1/jobs/$waits" -H 'If-Match: *' -H 'Content-Type: application/json' -d '{"limit":null}'
+    [ "${lines[-1]}" = 200 ]
+    [ "$(limit_of "$waits")" = none ]
+    "$BERTH" cancel "$waits"
+    run "$BERTH" wait "$id" --timeout 60s
+    [ "$status" -eq 3 ]
+}
+
 # speaks_every_format WORDS...: a verb that lists or shows, and its arguments.
 speaks_every_format() {
     local format lines
