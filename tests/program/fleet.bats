@@ -72,6 +72,14 @@ start_proxy() {
     until_true 20 grep -q 'offers="*cpu 1500m, memory 1Gi, pods 110, slot 4' "$BATS_TEST_TMPDIR/first.log"
 }
 
+@test "a server says at its start how long its nodes live without it" {
+    grep -q 'a node that does not hear from this server ends its containers after=.* ttl=3s setting="nodes.ttl or --node-ttl"' "$DATA.log"
+    restart_server 10m
+    grep -q 'after=6m ttl=10m' "$DATA.log"
+    grep -q 'nodes: {ttl: 10m}' "$ROOT/docs/fleet.md"
+    grep -q -- --node-ttl "$ROOT/README.md"
+}
+
 @test "two agents share the tasks of a job" {
     start_agent one
     start_agent two
@@ -384,4 +392,41 @@ node_identity_is() { [ "$("$BERTH" node show "$1" -o json | jq -r .identity)" = 
     # It is a new node when it comes back.
     start_agent one
     "$BERTH" run --quiet --runtime process -- true
+}
+
+@test "a limit that was changed while the agent was away is heard of by what it adopts" {
+    restart_server 5m
+    start_agent one
+    id=$("$BERTH" submit -o id --runtime process --grace 1s -- sleep 600)
+    until_true 20 job_is "$id" running
+    kill -KILL "$AGENT_PID"
+    wait "$AGENT_PID" || true
+    "$BERTH" job set "$id" --time 100ms
+    # The server may be another one too.
+    restart_server 5m
+    start_agent one
+    run "$BERTH" wait "$id" --timeout 60s
+    echo "$output"
+    [[ $output == *LIMIT_REACHED* ]]
+    # Nothing was begun anew for it.
+    [ "$(curl_api GET "/v1/jobs/$id/attempts" | head -n -1 | jq '.items | length')" = 1 ]
+}
+
+@test "a copy of the server's folder that is run beside it gets no agent and starts nothing" {
+    start_agent one
+    id=$("$BERTH" submit -o id --runtime process -- sh -c 'echo ran >>'"$BATS_TEST_TMPDIR"'/ran; sleep 600')
+    until_true 20 job_is "$id" running
+    cp -a "$DATA" "$DATA.copy"
+    rm "$DATA.copy/address"
+    "$BERTH" server --data "$DATA.copy" --listen 127.0.0.1:0 --node-ttl 3s >>"$DATA.copy.log" 2>&1 3>&- &
+    PIDS="$PIDS $!"
+    until_true 20 test -s "$DATA.copy/address"
+    copy=$(cat "$DATA.copy/address")
+    [ "$(curl -s "$copy/v1/version" | jq -r .incarnation)" = "$(curl -s "$BERTH_ADDR/v1/version" | jq -r .incarnation)" ]
+    # It holds the node for lost and the task for to be started, and has nobody to start it.
+    until_true 30 sh -c "'$BERTH' node show one -o json --addr '$copy' | jq -e '.state == \"lost\"'"
+    until_true 20 sh -c "'$BERTH' job show '$id' -o json --addr '$copy' | jq -e '.state == \"pending\"'"
+    job_is "$id" running
+    node_is one ready
+    [ "$(cat "$BATS_TEST_TMPDIR/ran")" = ran ]
 }
