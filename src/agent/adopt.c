@@ -1,8 +1,8 @@
 /*
  * Adopt: what an earlier agent left in the data folder, taken over from the folders alone.
  *
- * A folder of another boot is over. One that never came to its start is begun again; one whose start
- * was called and left no trace of a monitor is ended, for nobody can tell whether it ran.
+ * A folder of another boot is over. One that never came to its start is begun again; one whose
+ * start was called and left no trace of a monitor is ended, for nobody can tell whether it ran.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -120,7 +120,8 @@ static void take_over(struct attempt *attempt, const struct notes *notes,
     }
 }
 
-/* Reads what was delivered, and the notes. Returns NULL, and why, if that is no start of this id. */
+/* Reads what was delivered, and the notes. Returns NULL, and why, if that is no start of this
+ * id. */
 static json_t *read_line(const char *folder, const char *id, struct notes *notes, struct err *err)
 {
     CLEANUP(freep) char *path = text_format("%s/spec", folder);

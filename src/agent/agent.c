@@ -118,7 +118,8 @@ static void set_taints(struct agent *agent, const struct agent_options *options)
     json_decref(list);
 }
 
-/* The folders that images may come from, as they were said and as they are: a job may name either. */
+/* The folders that images may come from, as they were said and as they are: a job may name
+ * either. */
 static void set_images(struct agent *agent, const struct agent_options *options)
 {
     json_t *list = json_array();

@@ -1,6 +1,7 @@
 /*
  * Agent: the door to the worker on a machine. It registers with a server, holds one stream of work
- * open, prepares and starts containers, watches, stops and cleans them up, reports, and relays logs.
+ * open, prepares and starts containers, watches, stops and cleans them up, reports, and relays
+ * logs.
  *
  * One thread, the one that calls agent_run, owns all attempts' state; what blocks is done by two
  * small pools. The containers hang on their monitors, not on the agent: it may be killed at any
@@ -72,8 +73,8 @@ struct agent_options {
 };
 
 /**
- * Opens the data folder (locking it), looks what the machine offers, and adopts what an earlier agent
- * left there. Talks to nobody yet. Blocking.
+ * Opens the data folder (locking it), looks what the machine offers, and adopts what an earlier
+ * agent left there. Talks to nobody yet. Blocking.
  *
  * Returns  0; -EBUSY another agent has the folder; -EINVAL an option will not do; another negative
  *          errno with the reason
@@ -83,21 +84,22 @@ MUST_CHECK int agent_open(const struct agent_options *options, struct agent **ou
 /**
  * Runs on the calling thread until it was stopped or detached.
  *
- * Returns  0; -EACCES the server refuses the token; -EEXIST (of a stop) something could not be ended
- *          within the budget: it runs on under its monitor, and the next agent adopts it
+ * Returns  0; -EACCES the server refuses the token; -EEXIST (of a stop) something could not be
+ *          ended within the budget: it runs on under its monitor, and the next agent adopts it
  */
 MUST_CHECK int agent_run(struct agent *agent, struct err *err);
 
 /**
- * Ends the agent for good: takes no new work, waits for what runs, then TERM, grace, KILL, all within
- * the budget; cleans up, reports, and leaves. A second call ends the waiting. Any thread; not in a
- * signal handler.
+ * Ends the agent for good: takes no new work, waits for what runs, then TERM, grace, KILL, all
+ * within the budget; cleans up, reports, and leaves. A second call ends the waiting. Any thread;
+ * not in a signal handler.
  *
  * @budget_ms  for all of it; split by shares (drain, grace, force, clean up), see stop.h
  */
 void agent_stop(struct agent *agent, int64_t budget_ms);
 
-/** Ends the agent and leaves its containers running under their monitors, for an upgrade. Any thread. */
+/** Ends the agent and leaves its containers running under their monitors, for an upgrade. Any
+ * thread. */
 void agent_detach(struct agent *agent);
 
 void agent_close(struct agent *agent);

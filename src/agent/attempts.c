@@ -1,6 +1,7 @@
 /*
- * Attempts: does what life.h asks for, and turns what happens (a monitor's word, an alarm, a finished
- * work) into events for it. Decides nothing itself but whose turn it is to call the runtime.
+ * Attempts: does what life.h asks for, and turns what happens (a monitor's word, an alarm, a
+ * finished work) into events for it. Decides nothing itself but whose turn it is to call the
+ * runtime.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -177,7 +178,8 @@ void attempts_give_turns(struct agent *agent)
     if (agent->is_giving_turns)
         return;
     agent->is_giving_turns = true;
-    /* Nothing is started without a lease: the server may have given it to another node meanwhile. */
+    /* Nothing is started without a lease: the server may have given it to another node
+     * meanwhile. */
     while (agent->queue && agent->n_turns < agent->turns_max &&
            now_ms(agent) < agent->lease_until_ms) {
         struct attempt *attempt = agent->queue;
@@ -324,7 +326,8 @@ static void note_stop(struct attempt *attempt)
         log_warn("a stop would be forgotten by a restart", "why", err.text, NULL);
 }
 
-/* Puts the folder onto the shelf, in the place of one of the same name: of another life of the ledger. */
+/* Puts the folder onto the shelf, in the place of one of the same name: of another life of the
+ * ledger. */
 static bool shelve(struct attempt *attempt)
 {
     struct agent *agent = attempt->agent;

@@ -1,7 +1,7 @@
 /*
- * Fake: a server for tests of the agent, small enough to be seen through: it knows attempts and their
- * states, delivers, judges acks and reports by the table of states, and can be told to misbehave. The
- * agent runs in a child process, so that it can be killed.
+ * Fake: a server for tests of the agent, small enough to be seen through: it knows attempts and
+ * their states, delivers, judges acks and reports by the table of states, and can be told to
+ * misbehave. The agent runs in a child process, so that it can be killed.
  */
 #ifndef AGENT_FAKE_H
 #define AGENT_FAKE_H

@@ -35,7 +35,8 @@ struct attempt {
     struct order order;
     struct life life;
 
-    /* of the work on a thread of a pool; there is at most one, and it owns these until it is done */
+    /* of the work on a thread of a pool; there is at most one, and it owns these until it is
+     * done */
     struct {
         int stored; /* 0, or why not; the work is over then */
         int r;
@@ -191,7 +192,8 @@ MUST_CHECK int spares_open(struct agent *agent, struct err *err);
 bool spare_give(struct agent *agent, const char *folder);
 /** Takes one out; 0: there is none. */
 unsigned spare_take(struct agent *agent);
-/** Makes attempt->spare the attempt's folder, with its spec. False: there is no folder yet. On a thread. */
+/** Makes attempt->spare the attempt's folder, with its spec. False: there is no folder yet. On a
+ * thread. */
 bool spare_use(const struct attempt *attempt);
 /** Writes the file `spec`. Returns 0 or a negative errno. */
 int spec_write(const char *folder, const char *line);

@@ -1,6 +1,6 @@
 /*
- * Life: see life.h. A function for each event; a step in which the event means nothing falls through
- * to no deed.
+ * Life: see life.h. A function for each event; a step in which the event means nothing falls
+ * through to no deed.
  */
 #include "agent/life.h"
 

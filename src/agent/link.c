@@ -1,10 +1,10 @@
 /*
- * Link: registering, beats, and the stream of work. What the server must hear before anything else is
- * the registration; its generation goes into all that follows, and an answer that says it is old
+ * Link: registering, beats, and the stream of work. What the server must hear before anything else
+ * is the registration; its generation goes into all that follows, and an answer that says it is old
  * leads back to it.
  *
- * The lease counts from when a message was sent that was answered, for the server counts from when it
- * came: so it never holds longer here than there.
+ * The lease counts from when a message was sent that was answered, for the server counts from when
+ * it came: so it never holds longer here than there.
  */
 #include <errno.h>
 #include <inttypes.h>

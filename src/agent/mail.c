@@ -3,8 +3,8 @@
  * with the next, so that batches grow with the load and nothing waits without it.
  *
  * What is not answered is sent again: after a pause, or after the next registration. A repeat is
- * harmless. A report of a start waits a moment for the end, which says it all: of a short job it would be a
- * message more, two rows written and two events.
+ * harmless. A report of a start waits a moment for the end, which says it all: of a short job it
+ * would be a message more, two rows written and two events.
  */
 #include <string.h>
 
@@ -97,7 +97,8 @@ static json_t *results_of(const struct client_answer *answer)
     return json_loadb(str_text(&answer->body), answer->body.len, 0, NULL);
 }
 
-/* Whether a message was answered at all; if not, it goes again after a pause, or after registering. */
+/* Whether a message was answered at all; if not, it goes again after a pause, or after
+ * registering. */
 static bool is_answered(struct agent *agent, int r, const struct client_answer *answer,
                         const struct err *err)
 {

@@ -1,6 +1,6 @@
 /*
- * Points where a test kills the agent: BERTH_TEST_KILL_AT=NAME ends the process with KILL when it comes
- * to the point of that name. Not set, a point does nothing.
+ * Points where a test kills the agent: BERTH_TEST_KILL_AT=NAME ends the process with KILL when it
+ * comes to the point of that name. Not set, a point does nothing.
  *
  *     after-store               a delivered attempt is in its folder, and nothing was asked yet
  *     after-ack                 the server let it start

@@ -1,7 +1,7 @@
 /*
- * Relay: see relay.h. A stream is in one of three waits: for a read on a thread, for the server to take
- * a piece, or for its log to grow. What happens while it is in one of the first two is remembered in
- * is_stirred, so that no growth is missed between a read and the wait.
+ * Relay: see relay.h. A stream is in one of three waits: for a read on a thread, for the server to
+ * take a piece, or for its log to grow. What happens while it is in one of the first two is
+ * remembered in is_stirred, so that no growth is missed between a read and the wait.
  */
 #include "agent/relay.h"
 
@@ -201,7 +201,8 @@ static void run_read(void *arg)
     }
 }
 
-/* Cuts a piece behind its last whole line, and at the limit; a line longer than a piece goes in parts. */
+/* Cuts a piece behind its last whole line, and at the limit; a line longer than a piece goes in
+ * parts. */
 static void cut_piece(struct stream *stream)
 {
     struct log_piece *piece = &stream->piece;

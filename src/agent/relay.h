@@ -1,6 +1,6 @@
 /*
- * Relay: sends attempts' logs to the server, piece by piece, each waiting for its reader. One inotify
- * instance tells for all that a log has grown.
+ * Relay: sends attempts' logs to the server, piece by piece, each waiting for its reader. One
+ * inotify instance tells for all that a log has grown.
  */
 #ifndef AGENT_RELAY_H
 #define AGENT_RELAY_H

@@ -1,7 +1,7 @@
 /*
- * Room: whether the data folder has room for more attempts. An agent without room would fail each start
- * that it is given, one after the other, through no fault of the jobs: so it says that it takes none,
- * keeps what it runs, and looks again until there is room.
+ * Room: whether the data folder has room for more attempts. An agent without room would fail each
+ * start that it is given, one after the other, through no fault of the jobs: so it says that it
+ * takes none, keeps what it runs, and looks again until there is room.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +28,8 @@ static uint64_t lesser(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* Says in out what is short, if anything is; twice as much as the least is wanted of one that was short. */
+/* Says in out what is short, if anything is; twice as much as the least is wanted of one that was
+ * short. */
 static bool is_short(const struct agent *agent, bool was_short, char *out, size_t size)
 {
     struct statvfs fs;
@@ -67,7 +68,8 @@ static bool can_write(const struct agent *agent, char *out, size_t size)
     return r >= 0;
 }
 
-/* The first reason stands while it lasts: the server keeps it, and each new one would be an event. */
+/* The first reason stands while it lasts: the server keeps it, and each new one would be an
+ * event. */
 static void disable(struct agent *agent, const char *why)
 {
     timer_set(agent->room_timer, LOOK_MS);

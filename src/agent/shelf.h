@@ -2,8 +2,8 @@
  * Shelf: the folders of ended attempts, with their logs, kept until they are too old or too many.
  * Owned by one thread; removing is done by the pool.
  *
- * Of an attempt that wrote nothing only the name is kept, in the shelf's file `.silent`: so that its log is
- * known to be empty and not taken for lost.
+ * Of an attempt that wrote nothing only the name is kept, in the shelf's file `.silent`: so that
+ * its log is known to be empty and not taken for lost.
  */
 #ifndef AGENT_SHELF_H
 #define AGENT_SHELF_H

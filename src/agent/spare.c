@@ -1,10 +1,10 @@
 /*
  * Spare: folders of attempts that ended without output, used again for the next ones.
  *
- * To make a folder and its files costs much: on an ext4 without a journal each new inode looks at all that
- * were removed within the last minutes, which came to 0.5 ms a file where a few hundred attempts end a
- * second. A folder is cleared while it is spare, and moved into place with its new `spec` in it: what lies
- * among the attempts is never half of one and half of another.
+ * To make a folder and its files costs much: on an ext4 without a journal each new inode looks at
+ * all that were removed within the last minutes, which came to 0.5 ms a file where a few hundred
+ * attempts end a second. A folder is cleared while it is spare, and moved into place with its new
+ * `spec` in it: what lies among the attempts is never half of one and half of another.
  */
 #include <errno.h>
 #include <fcntl.h>

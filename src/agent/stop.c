@@ -1,6 +1,6 @@
 /*
- * Stop: see stop.h. Drain, TERM, KILL, clean up, leave. A small budget shortens each stage; what could
- * not be ended within it runs on under its monitor and belongs to the next agent.
+ * Stop: see stop.h. Drain, TERM, KILL, clean up, leave. A small budget shortens each stage; what
+ * could not be ended within it runs on under its monitor and belongs to the next agent.
  */
 #include "agent/stop.h"
 

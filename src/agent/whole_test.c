@@ -288,7 +288,8 @@ TEST(killed_at_each_point_the_next_agent_goes_on)
     }
 }
 
-/* The one point where nobody can know: the attempt has run, or is ended with the reason; never twice. */
+/* The one point where nobody can know: the attempt has run, or is ended with the reason; never
+ * twice. */
 TEST(killed_right_after_the_spawn_it_runs_at_most_once)
 {
     struct fake_attempt *attempt;
@@ -551,7 +552,8 @@ static bool second_runs(struct fake *f)
     return f->stream && f->attempts[1].state == ATTEMPT_RUNNING;
 }
 
-/* The folder of one that wrote nothing is used again, and nothing of the one is taken for the other's. */
+/* The folder of one that wrote nothing is used again, and nothing of the one is taken for the
+ * other's. */
 TEST(a_folder_is_used_again)
 {
     struct fake_attempt *second;

@@ -1,9 +1,9 @@
 /*
- * Works: what blocks, on threads of the pools. While a work runs it owns attempt->work; of the rest it
- * reads only what does not change (folder, order, line) and the flag that cancels it.
+ * Works: what blocks, on threads of the pools. While a work runs it owns attempt->work; of the rest
+ * it reads only what does not change (folder, order, line) and the flag that cancels it.
  *
- * What is stored is not fsynced: it must outlive the agent, and that the page cache does. What a crash
- * of the machine loses is over anyhow: the boot id says so, and the server ends it.
+ * What is stored is not fsynced: it must outlive the agent, and that the page cache does. What a
+ * crash of the machine loses is over anyhow: the boot id says so, and the server ends it.
  */
 #include <errno.h>
 #include <fcntl.h>

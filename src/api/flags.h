@@ -39,8 +39,8 @@ struct flag {
     bool of_group; /* key belongs to a group */
 };
 
-/** The i-th flag, NULL behind the last: for the help and completion. Those that are refused are among
- * them: flag_why says with which words. */
+/** The i-th flag, NULL behind the last: for the help and completion. Those that are refused are
+ * among them: flag_why says with which words. */
 const struct flag *flag_at(size_t i);
 
 /** Why a flag of the table is refused, whatever it says; NULL of one that is taken. */

@@ -138,8 +138,8 @@ void job_spec_free(struct job_spec *spec);
 void job_spec_freep(struct job_spec **spec);
 
 /**
- * Gives its tasks headroom of memory, before anybody else has it: whoever accepts a job fixes it, and no user's
- * file says it.
+ * Gives its tasks headroom of memory, before anybody else has it: whoever accepts a job fixes it,
+ * and no user's file says it.
  *
  * @memory_milli  1000 to 100,000, in thousandths of what is asked (quantity_with_headroom)
  */
@@ -184,8 +184,8 @@ void job_name_of_path(const char *path, char out[64]);
 
 /** The canonical object; yours to json_decref. */
 json_t *job_spec_to_json(const struct job_spec *spec);
-/** The canonical text; and the SHA-256 in hex, if digest (DIGEST_HEX_SIZE bytes) is not NULL, of what the user said
- * of it: all but the headroom. */
+/** The canonical text; and the SHA-256 in hex, if digest (DIGEST_HEX_SIZE bytes) is not NULL, of
+ * what the user said of it: all but the headroom. */
 char *job_spec_to_text(const struct job_spec *spec, char *digest);
 /** Reads what job_spec_to_text wrote: a row of the ledger. */
 MUST_CHECK int job_spec_from_canonical(const char *text, struct job_spec **out, struct err *err);

@@ -21,8 +21,8 @@ static void to_hex(const unsigned char bytes[32], char out[DIGEST_HEX_SIZE])
     out[64] = '\0';
 }
 
-/* libcrypto is loaded with the first digest: a verb that needs none would wait for it longer than for
- * all else. Without it nothing can be trusted, so the process ends. */
+/* libcrypto is loaded with the first digest: a verb that needs none would wait for it longer than
+ * for all else. Without it nothing can be trusted, so the process ends. */
 static struct {
     __typeof__(EVP_Digest) *digest;
     EVP_MD *

@@ -51,7 +51,8 @@ MUST_CHECK int file_write_all(int fd, const void *data, size_t n);
 
 /**
  * Writes a file that is open, at its start, in the place of all that it holds. It is never empty in
- * between: where a file is emptied and written again, ext4 writes it out to the disk when it is closed.
+ * between: where a file is emptied and written again, ext4 writes it out to the disk when it is
+ * closed.
  *
  * @n       at least 1
  * Returns  0, or a negative errno

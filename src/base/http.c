@@ -494,9 +494,9 @@ static void make_head(const struct http_request *request, int status, struct str
 }
 
 /*
- * Sends head and body of a whole answer. Where nothing waits to be sent it goes to the system at once, which
- * saves the loop a turn and three calls; what the system does not take waits for the socket, and an error is
- * seen there.
+ * Sends head and body of a whole answer. Where nothing waits to be sent it goes to the system at
+ * once, which saves the loop a turn and three calls; what the system does not take waits for the
+ * socket, and an error is seen there.
  */
 static void send_answer(struct connection *connection, const struct str *head, const char *body,
                         size_t n)

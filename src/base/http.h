@@ -124,8 +124,8 @@ void http_on_drained(struct http_request *request, http_fn *fn, void *arg);
 /** Calls fn once when the peer is gone (or the server closes), not from within a call here. The
  * request is still the handler's to end. NULL stops that. */
 void http_on_close(struct http_request *request, http_fn *fn, void *arg);
-/** Whether nobody hears the answer: ask it behind http_stream_begin, since on_close does not tell of
- * what came before it. A peer that has stopped sending is not streamed to. */
+/** Whether nobody hears the answer: ask it behind http_stream_begin, since on_close does not tell
+ * of what came before it. A peer that has stopped sending is not streamed to. */
 bool http_is_closed(const struct http_request *request);
 /** Ends the stream; the request is gone. */
 void http_stream_end(struct http_request *request);

@@ -1,6 +1,6 @@
 /*
- * The target of an HTTP request, taken apart: the parts of its path and what its query says, decoded.
- * No I/O.
+ * The target of an HTTP request, taken apart: the parts of its path and what its query says,
+ * decoded. No I/O.
  */
 #ifndef BASE_HTTP_TARGET_H
 #define BASE_HTTP_TARGET_H

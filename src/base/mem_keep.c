@@ -46,7 +46,8 @@ void mem_ahead(struct mem_ahead *ahead)
         return;
     end = at + AHEAD_BYTES;
     is_elsewhere = at < ahead->begin || at > ahead->end;
-    /* What is freed at the end of a thread's memory stays its own: no later call asks the system for it. */
+    /* What is freed at the end of a thread's memory stays its own: no later call asks the system
+     * for it. */
     if (is_elsewhere || end > ahead->end + AHEAD_BYTES / 2) {
         populate(is_elsewhere ? at : ahead->end, end);
         ahead->begin = is_elsewhere ? at : ahead->begin;

@@ -16,9 +16,9 @@ struct mem_ahead {
 };
 
 /**
- * Makes memory ready for what this thread allocates next, a mebibyte at a time: by itself the library asks the
- * system for each page of a thread's memory, and the system brings each when it is first touched. Costs a call
- * of malloc where there is enough. Nothing before mem_keep.
+ * Makes memory ready for what this thread allocates next, a mebibyte at a time: by itself the
+ * library asks the system for each page of a thread's memory, and the system brings each when it is
+ * first touched. Costs a call of malloc where there is enough. Nothing before mem_keep.
  */
 void mem_ahead(struct mem_ahead *ahead);
 

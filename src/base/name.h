@@ -25,7 +25,8 @@ bool name_is_valid(const char *text);
 bool name_is_valid_node(const char *text);
 /** Whether text is a label's key or a resource's name: [A-Za-z0-9._/-]{1,253}. */
 bool name_is_valid_label(const char *text);
-/** Whether text can name an environment variable: [A-Za-z0-9_.-]{1,253}, not beginning with a digit. */
+/** Whether text can name an environment variable: [A-Za-z0-9_.-]{1,253}, not beginning with a
+ * digit. */
 bool name_is_valid_variable(const char *text);
 
 /** Writes "j-ID". */

@@ -110,7 +110,8 @@ void pool_run(struct pool *pool, loop_fn *work, struct loop *loop, loop_fn *done
     pthread_mutex_lock(&pool->lock);
     *pool->end = item;
     pool->end = &item->next;
-    /* Who was woken looks for more before it sleeps again: for what comes meanwhile nobody need be woken. */
+    /* Who was woken looks for more before it sleeps again: for what comes meanwhile nobody need be
+     * woken. */
     if (pool->n_asleep > 0) {
         pool->n_asleep--;
         pthread_cond_signal(&pool->arrived);

@@ -28,7 +28,8 @@ void str_add_char(struct str *str, char c);
 void str_add_bytes(struct str *str, const void *data, size_t n);
 void str_addf(struct str *str, const char *fmt, ...) FORMAT(2, 3);
 void str_addv(struct str *str, const char *fmt, va_list args) FORMAT(2, 0);
-/** Makes room for n more bytes (and the NUL) and gives their place; then raise len by what was written. */
+/** Makes room for n more bytes (and the NUL) and gives their place; then raise len by what was
+ * written. */
 char *str_room(struct str *str, size_t n);
 /** Drops the first n bytes. */
 void str_drop(struct str *str, size_t n);

@@ -84,7 +84,8 @@ uint64_t test_seed(void)
     return seed;
 }
 
-/* SplitMix64. Source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014. */
+/* SplitMix64. Source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators",
+ * 2014. */
 uint64_t test_random(uint64_t *state)
 {
     uint64_t z = (*state += 0x9e3779b97f4a7c15u);

@@ -1,6 +1,6 @@
 /*
- * A folder for the files of a test program, or of a fuzz target: made when it is first asked for, removed
- * with all in it when the program ends.
+ * A folder for the files of a test program, or of a fuzz target: made when it is first asked for,
+ * removed with all in it when the program ends.
  */
 #ifndef BASE_TEST_FOLDER_H
 #define BASE_TEST_FOLDER_H

@@ -1,7 +1,7 @@
 /*
- * Channel: see channel.h. libcurl tells which descriptors and which time it waits for; the loop tells
- * it when they come. Inside of libcurl's own callbacks bytes are only put aside: what the user of the
- * client wants to know is said afterwards, so that it may send and cancel as it likes.
+ * Channel: see channel.h. libcurl tells which descriptors and which time it waits for; the loop
+ * tells it when they come. Inside of libcurl's own callbacks bytes are only put aside: what the
+ * user of the client wants to know is said afterwards, so that it may send and cancel as it likes.
  */
 #include "client/channel.h"
 

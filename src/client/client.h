@@ -78,15 +78,16 @@ void client_settings_fini(struct client_settings *settings);
 
 /**
  * Tells this user's other programs that a `berth dev` serves here: writes dev.json (0600) into
- * $BERTH_RUN_DIR, or $XDG_RUNTIME_DIR/berth, /run/user/UID/berth or /tmp/berth-UID, whichever can be had
- * first.
+ * $BERTH_RUN_DIR, or $XDG_RUNTIME_DIR/berth, /run/user/UID/berth or /tmp/berth-UID, whichever can
+ * be had first.
  *
  * @addr        http://127.0.0.1:PORT
  * @token_path  absolute path of the file with the token
  * Returns      0; a negative errno with the reason
  */
 MUST_CHECK int client_dev_announce(const char *addr, const char *token_path, struct err *err);
-/** Takes back what this process announced. What a process killed meanwhile left is ignored by find. */
+/** Takes back what this process announced. What a process killed meanwhile left is ignored by
+ * find. */
 void client_dev_withdraw(void);
 
 /* ---- Requests and answers ---- */
@@ -144,22 +145,24 @@ struct client; /* owned by one thread */
 /**
  * Makes a client. Connects to nobody yet.
  *
- * @loop    NULL: it blocks, use client_call and client_stream; else use client_send and client_listen
- * Returns  0; -EDESTADDRREQ when the settings name no server (exit 7); -EINVAL when an address is not
- *          one (exit 2)
+ * @loop    NULL: it blocks, use client_call and client_stream; else use client_send and
+ *          client_listen
+ * Returns  0; -EDESTADDRREQ when the settings name no server (exit 7); -EINVAL when an address is
+ *          not one (exit 2)
  */
 MUST_CHECK int client_open(const struct client_settings *settings, struct loop *loop,
                            struct client **out, struct err *err);
-/** Ends it and its connections; what was sent or listened to and is not over is never called back. */
+/** Ends it and its connections; what was sent or listened to and is not over is never called
+ * back. */
 void client_close(struct client *client);
 void client_closep(struct client **client);
 /** The address in use, such as http://127.0.0.1:7070; borrowed, changes when the next is tried. */
 const char *client_address(const struct client *client);
 
 /**
- * Asks and waits for the answer. When nobody can be reached the next address is tried, and again from
- * the first with growing pauses until the time is over. A repeatable request is also sent again after
- * a connection broke, and after 503 (and 429) with the pause that was asked for.
+ * Asks and waits for the answer. When nobody can be reached the next address is tried, and again
+ * from the first with growing pauses until the time is over. A repeatable request is also sent
+ * again after a connection broke, and after 503 (and 429) with the pause that was asked for.
  *
  * @answer  { 0 } or one that was used before; filled whatever the status
  * Returns  0: there is an answer, look at its status; -EHOSTUNREACH: nobody was reached, or the
@@ -173,19 +176,20 @@ MUST_CHECK int client_call(struct client *client, const struct client_request *r
 typedef int client_bytes_fn(void *arg, const char *bytes, size_t n);
 
 /**
- * Asks and hands on the body as it comes: logs, events. Reaching a server is tried as in client_call;
- * a stream that broke is not begun again here.
+ * Asks and hands on the body as it comes: logs, events. Reaching a server is tried as in
+ * client_call; a stream that broke is not begun again here.
  *
  * @answer    as above; its body stays empty unless the status is not 2xx: then it has the problem
  * @on_bytes  called for each piece of a 2xx body
- * Returns    0: the server ended it, or the status is not 2xx; what on_bytes returned below 0; -EPIPE:
- *            it broke in the middle; else as client_call
+ * Returns    0: the server ended it, or the status is not 2xx; what on_bytes returned below 0;
+ *            -EPIPE: it broke in the middle; else as client_call
  */
 MUST_CHECK int client_stream(struct client *client, const struct client_request *request,
                              struct client_answer *answer, client_bytes_fn *on_bytes, void *arg,
                              struct err *err);
 
-/** Ends a call or stream that blocks, or the next one, with -EINTR. Any thread, any signal handler. */
+/** Ends a call or stream that blocks, or the next one, with -EINTR. Any thread, any signal
+ * handler. */
 void client_interrupt(struct client *client);
 /** Forgets interrupts: the next call blocks again. */
 void client_resume(struct client *client);
@@ -217,9 +221,10 @@ typedef void client_line_fn(void *arg, const char *line, size_t n);
 /**
  * Listens to a stream of lines.
  *
- * @on_line  for each line of a 2xx body that is not empty; NULL before the first: the stream is open
- * @done     when it has ended for whatever reason: 0 and an answer (by its status, the server refused
- *           or ended it), or an errno
+ * @on_line  for each line of a 2xx body that is not empty; NULL before the first: the stream is
+ *           open
+ * @done     when it has ended for whatever reason: 0 and an answer (by its status, the server
+ *           refused or ended it), or an errno
  */
 struct client_ticket *client_listen(struct client *client, const struct client_request *request,
                                     client_line_fn *on_line, client_done_fn *done, void *arg);

@@ -1,7 +1,7 @@
 /*
- * Dev: see dev.h and client_dev_announce in client.h. One small file in a folder that only this user
- * can write to; folder and file must be owned by this user and closed to others, or they do not count:
- * what they say decides where a token is sent.
+ * Dev: see dev.h and client_dev_announce in client.h. One small file in a folder that only this
+ * user can write to; folder and file must be owned by this user and closed to others, or they do
+ * not count: what they say decides where a token is sent.
  */
 #include "client/dev.h"
 
@@ -19,8 +19,8 @@
 
 enum { DEV_FILE_MAX_BYTES = 8192 };
 
-/* The i-th folder that may hold dev.json, or NULL behind the last; yours. One that is named is the only
- * one. */
+/* The i-th folder that may hold dev.json, or NULL behind the last; yours. One that is named is the
+ * only one. */
 static char *folder_at(int i)
 {
     const char *run = getenv("XDG_RUNTIME_DIR"), *only = getenv("BERTH_RUN_DIR");

@@ -1,7 +1,7 @@
 /*
- * Exchange: see exchange.h. What comes from the server is bounded here: the body, each header that is
- * kept. Redirects, other protocols and proxies of the environment are off: a token goes to the address
- * that was named and nowhere else.
+ * Exchange: see exchange.h. What comes from the server is bounded here: the body, each header that
+ * is kept. Redirects, other protocols and proxies of the environment are off: a token goes to the
+ * address that was named and nowhere else.
  */
 #include "client/exchange.h"
 

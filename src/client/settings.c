@@ -1,6 +1,6 @@
 /*
- * Settings: see client.h. Levels are asked from the nearest to the farthest, each setting by itself;
- * a token and a file with a token are one setting with two spellings.
+ * Settings: see client.h. Levels are asked from the nearest to the farthest, each setting by
+ * itself; a token and a file with a token are one setting with two spellings.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -61,7 +61,8 @@ MUST_CHECK int changes_write(const struct changes *changes, struct store *store,
 /** The row of an attempt as this batch left it, or NULL if it did not touch it. */
 const struct row_attempt *changes_attempt(const struct changes *changes,
                                           const struct attempt_key *key);
-/** What was changed, for listeners; counted once. Takes the bodies of the events: once, after they were written. */
+/** What was changed, for listeners; counted once. Takes the bodies of the events: once, after they
+ * were written. */
 struct batch *changes_publish(struct changes *changes);
 
 #endif

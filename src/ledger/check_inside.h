@@ -1,5 +1,6 @@
 /*
- * Between the parts of the history checker: check.c, check_held.c. It shares no rule with the judge.
+ * Between the parts of the history checker: check.c, check_held.c. It shares no rule with the
+ * judge.
  */
 #ifndef LEDGER_CHECK_INSIDE_H
 #define LEDGER_CHECK_INSIDE_H
@@ -76,7 +77,8 @@ void check_see_reservation(struct check *c, const struct row_reservation *was,
 void check_see_part(struct check *c, const struct row_part *was, const struct row_part *row);
 /** After a bind: it took neither room that is held and ready, nor room that was promised. */
 void check_held_room(struct check *c, const struct seen_node *node, const struct row_attempt *row);
-/** Between two transactions: what is held is held for somebody who waits, on a node that takes work. */
+/** Between two transactions: what is held is held for somebody who waits, on a node that takes
+ * work. */
 void check_held_stands(struct check *c);
 void check_held_fini(struct check *c);
 

@@ -1,6 +1,6 @@
 /*
- * The history checker, queues: no bind takes one above its cap. What a job uses is added to its queue and to
- * each above it; a queue that gets another parent takes its use along.
+ * The history checker, queues: no bind takes one above its cap. What a job uses is added to its
+ * queue and to each above it; a queue that gets another parent takes its use along.
  */
 #include "ledger/check_inside.h"
 

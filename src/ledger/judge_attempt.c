@@ -71,8 +71,8 @@ void attempt_end(struct trial *t, const struct row_attempt *attempt, const struc
     row->signal = how->signal;
     if (how->started_at && !row->started_at)
         row->started_at = how->started_at;
-    /* What ended while nobody looked did not run until it was found: the instants are the agent's, where it
-     * says them, and by its clock. */
+    /* What ended while nobody looked did not run until it was found: the instants are the agent's,
+     * where it says them, and by its clock. */
     row->ended_at = row->started_at && how->ended_at >= row->started_at ? how->ended_at : t->now;
     if (how->timings)
         row_set(&row->timings, how->timings);
@@ -147,8 +147,8 @@ static bool is_of_now(struct trial *t, const struct attempt_key *key, const char
     return true;
 }
 
-/* The live attempt that the key means, if it is on this node; else the message is refused. It then is of the node's present
- * life too: a registration adopts or ends each live attempt. */
+/* The live attempt that the key means, if it is on this node; else the message is refused. It then
+ * is of the node's present life too: a registration adopts or ends each live attempt. */
 static struct row_attempt *attempt_here(struct trial *t, const struct attempt_key *key,
                                         const char *node)
 {
@@ -242,8 +242,8 @@ static void report_ended(struct trial *t, const struct op_report *op)
     attempt_end(t, attempt, &how);
 }
 
-/* What an agent can know of. Whom it ended for another's sake only the ledger says: where that wants no
- * end, it ended the attempt by itself. */
+/* What an agent can know of. Whom it ended for another's sake only the ledger says: where that
+ * wants no end, it ended the attempt by itself. */
 static enum cause said_by_agent(enum cause cause)
 {
     bool is_the_ledgers = cause == CAUSE_CANCELLED || cause == CAUSE_EVICTED ||

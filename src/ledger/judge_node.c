@@ -190,8 +190,8 @@ static void meet(struct trial *t, struct row_attempt *attempt, const void *arg)
         attempt_end(t, attempt, &(struct attempt_end){ .cause = cause });
 }
 
-/* Calls fn for each that is live on a node and still is when its turn comes: the end of one may stop its
- * job, and others with it. */
+/* Calls fn for each that is live on a node and still is when its turn comes: the end of one may
+ * stop its job, and others with it. */
 static void each_live(struct trial *t, struct mirror_node *node,
                       void (*fn)(struct trial *t, struct row_attempt *live, const void *arg),
                       const void *arg)

@@ -1,6 +1,7 @@
 /*
  * Between the parts of the judge: judge_job.c, judge_bind.c, judge_held.c, judge_attempt.c,
- * judge_node.c, judge_labels.c, judge_queue.c, judge_lease.c. Each judge_KIND is one operation's rules; see judge.h.
+ * judge_node.c, judge_labels.c, judge_queue.c, judge_lease.c. Each judge_KIND is one operation's
+ * rules; see judge.h.
  */
 #ifndef LEDGER_JUDGE_PART_H
 #define LEDGER_JUDGE_PART_H
@@ -106,8 +107,8 @@ struct job_end {
 /** Stops a job's live attempts and ends its pending tasks; its state follows. One that is stopping
  * already keeps its cause; a shorter grace holds. */
 void job_stop(struct trial *t, struct mirror_job *job, const struct job_end *how);
-/** Ends what is live of a job so that it waits again, and lets it wait until it is resumed if it is to be suspended. Refused
- * while the job is stopping. */
+/** Ends what is live of a job so that it waits again, and lets it wait until it is resumed if it is
+ * to be suspended. Refused while the job is stopping. */
 void job_requeue(struct trial *t, struct mirror_job *job, const struct op_stop *op);
 /** How many must be live or have succeeded for the gang, or a group of it, to be whole: its
  * minimum, less where too many have ended otherwise for it ever to be reached. */
@@ -160,12 +161,13 @@ struct held_open {
 };
 /** Opens it, once its parts are there. */
 void held_open(struct trial *t, const struct mirror_job *job, const struct held_open *how);
-/** Holds what a task asks on a node, waiting for attempts (their keys as rows have them, "" none). */
+/** Holds what a task asks on a node, waiting for attempts (their keys as rows have them, ""
+ * none). */
 void held_put_part(struct trial *t, const struct mirror_job *job, uint64_t reservation,
                    const struct op_room *room, const char *waits);
 /**
- * Ends a job's open reservation and puts what it holds, but for the tasks of rooms, under another one, which the
- * caller opens.
+ * Ends a job's open reservation and puts what it holds, but for the tasks of rooms, under another
+ * one, which the caller opens.
  */
 void held_carry_on(struct trial *t, struct mirror_job *job, uint64_t reservation,
                    const struct op_room *rooms, size_t n_rooms);

@@ -27,8 +27,8 @@ static const char *parent_of(const struct op_queue_put *op)
     return op->parent && *op->parent ? op->parent : "root";
 }
 
-/* How many stand between a queue and one that is above it, and that one; or all above, of NULL. 0 if
- * it is not above. */
+/* How many stand between a queue and one that is above it, and that one; or all above, of NULL. 0
+ * if it is not above. */
 static size_t steps_up(const struct mirror *mirror, const char *queue, const char *above)
 {
     const struct row_queue *row = mirror_find(mirror, ROW_QUEUE, queue);

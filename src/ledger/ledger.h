@@ -64,8 +64,8 @@ struct ledger_options {
     /* Called at named points (kill points): "before-lock", "after-catch-up", "before-commit",
      * "after-commit"; NULL none. For tests. */
     void (*at_point)(const char *point);
-    /* Told once when the store cannot be written any more, and (with NULL) once when it can again: callers
-     * repeat what was refused, many times. The writer's thread; NULL none. */
+    /* Told once when the store cannot be written any more, and (with NULL) once when it can again:
+     * callers repeat what was refused, many times. The writer's thread; NULL none. */
     void (*on_trouble)(const char *why);
 };
 

@@ -209,7 +209,8 @@ static int put_node(struct mirror *mirror, struct row_node *row, void **was, str
     return 0;
 }
 
-/* Takes out a node on which nothing is live or held. Returns its row, the caller's now; NULL: none. */
+/* Takes out a node on which nothing is live or held. Returns its row, the caller's now; NULL:
+ * none. */
 static struct row_node *drop_node(struct mirror *mirror, const char *name)
 {
     struct mirror_node *node = mirror_node(mirror, name);

@@ -1,10 +1,10 @@
 /*
  * Mirror: the live rows in memory, complete at a revision, and what rules ask of them.
  *
- * It holds every queue, node, token, lease, memo and order, and of the jobs those that are not over,
- * with what is held for them.
- * What is derived (a node's or queue's used amounts, a job's counts, a task's state) follows from the rows
- * put in, and only from them. It knows no rule. One thread owns it.
+ * It holds every queue, node, token, lease, memo and order, and of the jobs those that are not
+ * over, with what is held for them.
+ * What is derived (a node's or queue's used amounts, a job's counts, a task's state) follows from
+ * the rows put in, and only from them. It knows no rule. One thread owns it.
  */
 #ifndef LEDGER_MIRROR_H
 #define LEDGER_MIRROR_H
@@ -176,7 +176,8 @@ struct mirror_part **mirror_job_parts(const struct mirror_job *job, size_t *n);
 struct mirror_part *mirror_part(const struct mirror_job *job, int64_t grp, int64_t idx);
 /** The live attempt that a key means, or NULL. */
 struct row_attempt *mirror_live(const struct mirror *mirror, const struct attempt_key *key);
-/** Reads the keys of attempts as rows keep them; false if they cannot be. *out: yours to mem_free. */
+/** Reads the keys of attempts as rows keep them; false if they cannot be. *out: yours to
+ * mem_free. */
 bool attempt_keys_read(const char *text, struct attempt_key **out, size_t *n);
 /** Adds them so. */
 void attempt_keys_write(const struct attempt_key *keys, size_t n, struct str *out);

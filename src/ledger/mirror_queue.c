@@ -1,7 +1,7 @@
 /*
- * Mirror, queues: what the live attempts of each queue's jobs use, those of the queues below it with
- * them, and the caps that this is held against. It follows from set_task, as a node's use does, and from
- * the queues' rows: one that gets another parent takes its use along.
+ * Mirror, queues: what the live attempts of each queue's jobs use, those of the queues below it
+ * with them, and the caps that this is held against. It follows from set_task, as a node's use
+ * does, and from the queues' rows: one that gets another parent takes its use along.
  */
 #include "ledger/mirror_inside.h"
 

@@ -1,11 +1,11 @@
 /*
  * Pace: when the writer takes what waits, and when it gathers more first.
  *
- * A transaction costs nearly the same whether it holds three operations or thirty: its fsync, the pages that it
- * begins anew, and a wake of each thread that follows. Where few ask it is made at once. Where many ask at
- * the same time there is one in PACE_US, or for each PACE_ENOUGH of them, so that they share it. What counts is how
- * often was asked, not for how many operations: who asks one thing after the other, however fast and for however
- * much, is never held up.
+ * A transaction costs nearly the same whether it holds three operations or thirty: its fsync, the
+ * pages that it begins anew, and a wake of each thread that follows. Where few ask it is made at
+ * once. Where many ask at the same time there is one in PACE_US, or for each PACE_ENOUGH of them,
+ * so that they share it. What counts is how often was asked, not for how many operations: who asks
+ * one thing after the other, however fast and for however much, is never held up.
  */
 #ifndef LEDGER_PACE_H
 #define LEDGER_PACE_H
@@ -33,7 +33,8 @@ struct pace {
 
 /** Notes a batch that begins now (microseconds of any clock that does not step back). */
 void pace_note(struct pace *pace, size_t n_sends, int64_t now_us);
-/** When the next batch is to begin at the earliest, on the same clock; now_us or before it: at once. */
+/** When the next batch is to begin at the earliest, on the same clock; now_us or before it: at
+ * once. */
 int64_t pace_next_us(const struct pace *pace, int64_t now_us);
 
 #endif

@@ -51,7 +51,8 @@ struct store_driver {
     /* Writer: takes the store-wide lock. Reader: one look for all that follows. Says at which
      * revision the store stands. */
     int (*begin)(struct store *store, uint64_t *revision, struct err *err);
-    /* Durable when it returns 0; on an error the outcome may be unknown, the transaction is over. */
+    /* Durable when it returns 0; on an error the outcome may be unknown, the transaction is
+     * over. */
     int (*commit)(struct store *store, struct err *err);
     void (*rollback)(struct store *store);
     int (*put)(struct store *store, enum row_kind kind, const void *row, struct err *err);

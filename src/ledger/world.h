@@ -73,8 +73,8 @@ struct row_job *world_job(struct world *world, uint64_t id);
 struct row_node *world_node(struct world *world, const char *name);
 struct row_attempt *world_attempt(struct world *world, uint64_t job, uint32_t index,
                                   uint32_t number);
-/** What was and is held for a job: "ended MOVED; open n1 n2*", with the nodes of open parts, * where
- * one waits or waited for somebody's end. */
+/** What was and is held for a job: "ended MOVED; open n1 n2*", with the nodes of open parts, *
+ * where one waits or waited for somebody's end. */
 const char *world_held_says(struct world *world, uint64_t job);
 /** The id of the last reservation of a job; 0 none. */
 uint64_t world_reservation(struct world *world, uint64_t job);

@@ -6,8 +6,8 @@
  * "limit MS" (another time limit; 0 none). Out: "started KEY=VALUE ...",
  * "ended" or "unsaved" and the exit record, "status ...", "error ...".
  *
- * The socket is made when it is needed: when the agent has gone, or by SIGUSR1. A container that lives and
- * dies under one agent needs none.
+ * The socket is made when it is needed: when the agent has gone, or by SIGUSR1. A container that
+ * lives and dies under one agent needs none.
  */
 #ifndef MONITOR_CONTROL_H
 #define MONITOR_CONTROL_H

@@ -43,11 +43,11 @@ struct launch {
 };
 
 /**
- * Takes the current folder's container: locks the file `launch`, marks it as begun, reads it. The lock says
- * that a monitor lives, and the mark that one did: so nothing is ever started twice.
+ * Takes the current folder's container: locks the file `launch`, marks it as begun, reads it. The
+ * lock says that a monitor lives, and the mark that one did: so nothing is ever started twice.
  *
- * Returns  0; -EBUSY: another monitor has it, or had it; another negative errno: it cannot be started.
- *          launch_fini it in each case
+ * Returns  0; -EBUSY: another monitor has it, or had it; another negative errno: it cannot be
+ *          started. launch_fini it in each case
  */
 int launch_take(struct launch *out);
 /** Gives the container up. */

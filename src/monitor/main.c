@@ -1,16 +1,17 @@
 /*
  * berth-monitor: looks after one container at a time, from its start to its exit record.
  *
- *     berth-monitor ROOM     descriptor 9: a connection to the agent; ROOM: a text in whose place the
+ *     berth-monitor ROOM     descriptor 9: a connection to the agent; ROOM: a text in whose place
+ *     the
  *                            container's id is shown
  *
- * It starts the container once, logs what it writes, ends it on command, at its limit, when the node's
- * lease has passed or when its main process has gone and left others behind, and writes down how it ended.
- * It never talks to a server, knows no job, and survives the agent. Nothing of the container is alive when
- * the exit record is there.
+ * It starts the container once, logs what it writes, ends it on command, at its limit, when the
+ * node's lease has passed or when its main process has gone and left others behind, and writes down
+ * how it ended. It never talks to a server, knows no job, and survives the agent. Nothing of the
+ * container is alive when the exit record is there.
  *
- * After that, if its agent is there, it waits to be given another: to start a program costs more than all
- * that a monitor does for a short container. Without the agent it exits.
+ * After that, if its agent is there, it waits to be given another: to start a program costs more
+ * than all that a monitor does for a short container. Without the agent it exits.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,8 +38,8 @@
 #include "monitor/when.h"
 
 enum {
-    /* Above that of `launch`: descriptors close from the lowest, so who sees this end closed finds the
-     * container's lock free. */
+    /* Above that of `launch`: descriptors close from the lowest, so who sees this end closed finds
+     * the container's lock free. */
     PARENT_FD = 9,
     FOLDER_BYTES = 4096,
     LEASE_LOOK_MS = 5000, /* at least so often: the lease may have become shorter */
@@ -65,7 +66,8 @@ struct monitor {
     pid_t launcher;          /* of the runtime while STARTING */
     pid_t main_pid;          /* of the container; 0 before it is known */
     int pipes[STREAM_COUNT]; /* read ends; -1 none */
-    /* Kept open here too: that a container closes its output is not its end, so nobody need wake for it. */
+    /* Kept open here too: that a container closes its output is not its end, so nobody need wake
+     * for it. */
     int write_ends[STREAM_COUNT];
     int timer;
     int64_t began_ns;            /* of this process, CLOCK_BOOTTIME */
@@ -346,7 +348,8 @@ static void reap(struct monitor *m)
 
     has_child_news = 0;
     if (m->state == STATE_STARTING) {
-        /* Only the runtime: which of the others is the container is not known before it has ended. */
+        /* Only the runtime: which of the others is the container is not known before it has
+         * ended. */
         if (waitpid(m->launcher, &status, WNOHANG) <= 0)
             return;
         launcher_ended(m, status);
@@ -414,7 +417,8 @@ static void earlier(int64_t *at, int64_t other, int64_t now)
         *at = other > now ? other : now + 1;
 }
 
-/* Sets the timer to the next time at which anything is to be done. Boot time: it goes on in sleep. */
+/* Sets the timer to the next time at which anything is to be done. Boot time: it goes on in
+ * sleep. */
 static void arm_timer(struct monitor *m)
 {
     int64_t at = 0, now;
@@ -532,7 +536,8 @@ static void drain(struct monitor *m)
     }
 }
 
-/* An idle monitor keeps no log from being deleted, and no pipe that somebody else still writes to. */
+/* An idle monitor keeps no log from being deleted, and no pipe that somebody else still writes
+ * to. */
 static void close_output(struct monitor *m)
 {
     for (int i = 0; i < STREAM_COUNT; i++) {
@@ -607,7 +612,8 @@ static void set_signals(sigset_t *waiting)
     struct sigaction listening = { .sa_handler = on_listen };
     sigset_t blocked;
 
-    /* Those that a shutdown or a terminal sends to all: the monitor stays until its container has gone. */
+    /* Those that a shutdown or a terminal sends to all: the monitor stays until its container has
+     * gone. */
     sigemptyset(&blocked);
     sigaddset(&blocked, SIGCHLD);
     sigaddset(&blocked, SIGUSR1);
@@ -631,7 +637,8 @@ static void set_title(struct monitor *m, const char *text)
     memcpy(m->title, text, strnlen(text, m->title_room - 1));
 }
 
-/* Waits for the next container; what comes late for the one before is not heard. False: no agent. */
+/* Waits for the next container; what comes late for the one before is not heard. False: no
+ * agent. */
 static bool wait_for_run(char folder[FOLDER_BYTES])
 {
     static const char word[] = "run ";

@@ -1,9 +1,9 @@
 /*
  * Output: see output.h.
  *
- * A line that a program has not ended yet is logged at once, as a part (P); its end follows as F with
- * the newline meant. So the exact bytes of each stream can be had back: F is text and newline, P is
- * text alone. Files are never renamed: log.BASE holds the logical log from the offset BASE on.
+ * A line that a program has not ended yet is logged at once, as a part (P); its end follows as F
+ * with the newline meant. So the exact bytes of each stream can be had back: F is text and newline,
+ * P is text alone. Files are never renamed: log.BASE holds the logical log from the offset BASE on.
  */
 #include "monitor/output.h"
 
@@ -128,7 +128,8 @@ static void add_notice(const struct launch *launch, const char *text)
     add_line(launch, "berth", 'F', text, strlen(text));
 }
 
-/* Whether one more line may be logged in this hour; says so once when it is the first that may not. */
+/* Whether one more line may be logged in this hour; says so once when it is the first that may
+ * not. */
 static bool may_begin_line(const struct launch *launch)
 {
     int64_t now;

@@ -31,8 +31,8 @@ int record_save(const char *text, size_t n)
 
     if (fd < 0)
         return -errno;
-    /* One of an earlier container may be there. It is not emptied first: what was empty, ext4 would write
-     * out to the disk at once when it is closed. */
+    /* One of an earlier container may be there. It is not emptied first: what was empty, ext4 would
+     * write out to the disk at once when it is closed. */
     is_written = write(fd, text, n) == (ssize_t)n && fstat(fd, &st) == 0 &&
                  (st.st_size == (off_t)n || ftruncate(fd, (off_t)n) == 0);
     close(fd);

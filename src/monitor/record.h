@@ -22,7 +22,8 @@ enum { RECORD_MAX_BYTES = 1024 };
 
 /** Writes KEY=VALUE lines. Returns their length, below RECORD_MAX_BYTES. */
 size_t record_format(const struct record *record, char out[RECORD_MAX_BYTES]);
-/** Puts the text into the file `exit`: there as a whole or not at all. Returns 0 or a negative errno. */
+/** Puts the text into the file `exit`: there as a whole or not at all. Returns 0 or a negative
+ * errno. */
 int record_save(const char *text, size_t n);
 /** Sets a failed start: printf into text, line breaks become spaces. */
 void record_fail(struct record *record, const char *detail, const char *fmt, ...)

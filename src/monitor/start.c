@@ -1,8 +1,9 @@
 /*
  * Start: see start.h.
  *
- * The child shares the monitor's memory until it executes (vfork): no page is copied, and how it failed
- * is left in plain memory. It therefore calls nothing but the kernel and changes nothing else.
+ * The child shares the monitor's memory until it executes (vfork): no page is copied, and how it
+ * failed is left in plain memory. It therefore calls nothing but the kernel and changes nothing
+ * else.
  */
 #include "monitor/start.h"
 
@@ -76,8 +77,8 @@ static bool mount_root(const struct launch *launch)
 }
 
 /*
- * The runtime sees its root in a mount namespace that ends with it; the container's own, made from it,
- * keeps the root. So there is no mount that anybody could forget to take away.
+ * The runtime sees its root in a mount namespace that ends with it; the container's own, made from
+ * it, keeps the root. So there is no mount that anybody could forget to take away.
  */
 static bool make_root(const struct launch *launch, struct start_failure *failure)
 {
@@ -125,7 +126,8 @@ static const char *path_of(const char *const *env)
     return DEFAULT_PATH;
 }
 
-/* Executes a command; a name without a slash is looked for in the PATH that the command will have. */
+/* Executes a command; a name without a slash is looked for in the PATH that the command will
+ * have. */
 static void execute(const struct launch *launch, const char *program)
 {
     char *const *args = (char *const *)launch->args, *const *env = (char *const *)launch->env;

@@ -1,6 +1,6 @@
 /*
- * `berth agent`: what the flags say, laid over what the configuration file says, which is the machine's where
- * none is named.
+ * `berth agent`: what the flags say, laid over what the configuration file says, which is the
+ * machine's where none is named.
  */
 #include <errno.h>
 #include <stdio.h>

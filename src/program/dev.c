@@ -1,8 +1,8 @@
 /*
  * `berth dev`: a server and an agent in one process, for one machine.
  *
- * They are separate loops that speak over the socket like any other pair; nothing of one is known to
- * the other but address and token. Killing the process leaves nothing that holds port or folder;
+ * They are separate loops that speak over the socket like any other pair; nothing of one is known
+ * to the other but address and token. Killing the process leaves nothing that holds port or folder;
  * containers live on under their monitors and are adopted by the next start.
  */
 #include <errno.h>

@@ -21,8 +21,8 @@ void program_at_point(const char *point);
  * root, else ~/.local/share/berth/NAME. Yours. */
 char *program_default_data(const char *name);
 
-/** The machine's configuration file of this name, in $BERTH_ETC, else /etc/berth, if it is there. Yours; NULL:
- * there is none. */
+/** The machine's configuration file of this name, in $BERTH_ETC, else /etc/berth, if it is there.
+ * Yours; NULL: there is none. */
 char *program_system_config(const char *name);
 
 /** Makes the folder if it is missing and gives its absolute path; yours, NULL with err set. */

@@ -1,6 +1,6 @@
 /*
- * `berth server`: what the flags say, laid over what the configuration file says, which is the machine's where
- * none is named.
+ * `berth server`: what the flags say, laid over what the configuration file says, which is the
+ * machine's where none is named.
  */
 #include "server/server.h"
 #include "base/mem_keep.h"

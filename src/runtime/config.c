@@ -1,8 +1,8 @@
 /*
  * Config: a container's config.json, from the image's configuration, the job and the node.
  *
- * Source: OCI runtime specification 1.0.2. What every container gets is one constant text below; what
- * differs is set in code.
+ * Source: OCI runtime specification 1.0.2. What every container gets is one constant text below;
+ * what differs is set in code.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +24,8 @@
 
 enum { DEFAULT_NOFILE = 1024 };
 
-/* Namespaces but the network's; paths that tell of the machine; devices as the runtimes' default. */
+/* Namespaces but the network's; paths that tell of the machine; devices as the runtimes'
+ * default. */
 static const char base_text[] =
     "{\"ociVersion\":\"1.0.2\",\"mounts\":["
     "{\"destination\":\"/proc\",\"type\":\"proc\",\"source\":\"proc\"},"
@@ -57,7 +58,8 @@ static const char *const capabilities[] = {
 
 /*
  * Refused with EPERM: what changes the machine, reaches out of the container, or is a large attack
- * surface that programs in containers do without. Only the machine's own architecture may be called.
+ * surface that programs in containers do without. Only the machine's own architecture may be
+ * called.
  */
 static const char *const refused_calls[] = {
     "acct",
@@ -177,7 +179,8 @@ static void merge_env(json_t *env, const char *const *list)
             if (!strncmp(other, *list, n) && other[n] == '=')
                 break;
         }
-        /* json_stringn would refuse bytes that are no UTF-8: then the entry is refused by the caller */
+        /* json_stringn would refuse bytes that are no UTF-8: then the entry is refused by the
+         * caller */
         if (i < json_array_size(env))
             json_array_set_new(env, i, json_string(*list));
         else
@@ -269,7 +272,8 @@ static json_t *make_rlimits(const struct container *c)
     struct rlimit own = { 1024, 1024 };
     json_int_t soft = c->nofile > 0 ? c->nofile : DEFAULT_NOFILE, hard;
 
-    /* Asking for more than one's own hard limit fails the start where CAP_SYS_RESOURCE is missing. */
+    /* Asking for more than one's own hard limit fails the start where CAP_SYS_RESOURCE is
+     * missing. */
     getrlimit(RLIMIT_NOFILE, &own);
     hard = own.rlim_max > INT32_MAX ? INT32_MAX : (json_int_t)own.rlim_max;
     return json_pack("[{s:s,s:I,s:I}]", "type", "RLIMIT_NOFILE", "soft", soft < hard ? soft : hard,

@@ -1,4 +1,5 @@
-/* Configurations: what of an image and of a container becomes the command, its environment, its limits. */
+/* Configurations: what of an image and of a container becomes the command, its environment, its
+ * limits. */
 #include <fcntl.h>
 #include <jansson.h>
 #include <stdlib.h>
@@ -10,7 +11,8 @@
 
 #define LIST(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
-/* The config.json of a container of an image whose root is this machine's; NULL if it was refused. */
+/* The config.json of a container of an image whose root is this machine's; NULL if it was
+ * refused. */
 static json_t *configure(struct container *c, const struct image *image, enum detail *detail,
                          struct err *err)
 {

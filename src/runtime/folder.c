@@ -114,7 +114,8 @@ static int end_monitor(const char *folder, int launch, struct err *err)
     if (send(fd, "kill", 4, MSG_NOSIGNAL) < 0 ||
         wait_for_end(fd, clock_boot_ms(&clock_system) + MONITOR_WITHIN_MS))
         return lock(launch) ? 0 : err_set(err, -EBUSY, "%s has another monitor", folder);
-    /* The peer of a connection is who listened: the monitor, and no other that came to its number. */
+    /* The peer of a connection is who listened: the monitor, and no other that came to its
+     * number. */
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 || peer.pid <= 1)
         return err_sys(err, -errno, "find the monitor of %s", folder);
     kill(peer.pid, SIGKILL);
@@ -137,8 +138,8 @@ static int remove_made(const char *folder, bool is_process, struct err *err)
     return 0;
 }
 
-/* What `launch` holds when all is cleaned up; secrets may have been in it. It is not removed, for to make a
- * file costs much more than to write it, most on an ext4 without a journal. */
+/* What `launch` holds when all is cleaned up; secrets may have been in it. It is not removed, for
+ * to make a file costs much more than to write it, most on an ext4 without a journal. */
 static const char nothing[1];
 
 int runtime_clean(struct runtime *rt, const char *folder, struct err *err)

@@ -182,8 +182,8 @@ struct plan {
 };
 enum { MOST_PLANS = 6 };
 
-/* The groups that are made here. Only those that are needed: each costs a start its making and removal,
- * and the kernel more behind it. Returns how many. */
+/* The groups that are made here. Only those that are needed: each costs a start its making and
+ * removal, and the kernel more behind it. Returns how many. */
 static size_t make_plan(const struct runtime *rt, const struct container *c,
                         struct plan out[MOST_PLANS])
 {
@@ -281,7 +281,8 @@ static void try_write(const char *dir, const char *name, const char *text)
         return; /* not of this hierarchy */
 }
 
-/* Kills the processes of a list and waits until each has gone. A descriptor of one is never another's. */
+/* Kills the processes of a list and waits until each has gone. A descriptor of one is never
+ * another's. */
 static void kill_listed(const char *dir, char *list, int64_t until_ms)
 {
     struct pollfd polled[64];
@@ -341,7 +342,8 @@ static int remove_tree(const char *dir, int64_t until_ms, struct err *err)
     }
     if (entries)
         closedir(entries);
-    /* The last process is out of the group a moment after it is gone: there is no event for that. */
+    /* The last process is out of the group a moment after it is gone: there is no event for
+     * that. */
     while (r == 0 && rmdir(dir) < 0 && errno != ENOENT) {
         if (errno != EBUSY || clock_boot_ms(&clock_system) > until_ms)
             return err_sys(err, -errno, "remove group %s", dir);

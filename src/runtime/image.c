@@ -1,9 +1,10 @@
 /*
  * Image: finds what an image reference names, and unpacks it once into the store.
  *
- * The store is DATA/images/DIGEST/ with root/ and config.json; DIGEST is that of the image's manifest. An
- * entry appears by rename: it is whole or not there. Layers are put together when they are unpacked, in
- * order, so that a container's root has one lower folder however many layers there were.
+ * The store is DATA/images/DIGEST/ with root/ and config.json; DIGEST is that of the image's
+ * manifest. An entry appears by rename: it is whole or not there. Layers are put together when they
+ * are unpacked, in order, so that a container's root has one lower folder however many layers there
+ * were.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -99,8 +99,8 @@ int64_t cpu_quota_us(int64_t milli);
 void group_make_parents(const struct runtime *rt);
 void group_remove_parents(const struct runtime *rt);
 /**
- * Makes the container's groups with their limits: for a process all, for an OCI runtime only the one
- * that it is put into itself, for it makes the others.
+ * Makes the container's groups with their limits: for a process all, for an OCI runtime only the
+ * one that it is put into itself, for it makes the others.
  */
 MUST_CHECK int group_make(const struct runtime *rt, const struct container *container,
                           struct err *err);
@@ -111,7 +111,8 @@ bool group_is_alive(const struct runtime *rt, const char *id);
 /**
  * Kills all in them, waits until they are empty, removes them. Nothing there is fine.
  *
- * @kind  whose they are: a process has none but those that group_make made; RUNTIME_KIND_COUNT: unknown
+ * @kind  whose they are: a process has none but those that group_make made; RUNTIME_KIND_COUNT:
+ *        unknown
  */
 MUST_CHECK int group_end(const struct runtime *rt, const char *id, enum runtime_kind kind,
                          struct err *err);

@@ -1,6 +1,6 @@
 /*
- * Launch: the file by which the monitor is told what to start. KEY=VALUE records, each ended by NUL,
- * so that a value may hold anything that an argument or an environment entry may.
+ * Launch: the file by which the monitor is told what to start. KEY=VALUE records, each ended by
+ * NUL, so that a value may hold anything that an argument or an environment entry may.
  */
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /*
- * Log: reads an attempt's logical log by offset. It lies in files log.BASE that are made and deleted but
- * never renamed, so that no reading can see a file change its place.
+ * Log: reads an attempt's logical log by offset. It lies in files log.BASE that are made and
+ * deleted but never renamed, so that no reading can see a file change its place.
  */
 #include <dirent.h>
 #include <errno.h>

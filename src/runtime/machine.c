@@ -69,7 +69,8 @@ static void note_v1(struct machine *out, const char *path, char *options)
     }
 }
 
-/* On a machine with v2 alone, the controllers that it may give to groups are in the one hierarchy. */
+/* On a machine with v2 alone, the controllers that it may give to groups are in the one
+ * hierarchy. */
 static void note_v2_controllers(struct machine *out)
 {
     char path[128], words[256];

@@ -1,5 +1,6 @@
 /*
- * Monitors: what a container leaves to its own, with an agent and without; adopting; killed and idle ones.
+ * Monitors: what a container leaves to its own, with an agent and without; adopting; killed and
+ * idle ones.
  */
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /*
- * Monitors: spawning them, and keeping those that have nothing to do for the next container: to start a
- * program costs more than all that a monitor does for a short one.
+ * Monitors: spawning them, and keeping those that have nothing to do for the next container: to
+ * start a program costs more than all that a monitor does for a short one.
  *
  * An idle monitor holds nothing but its connection, and ends when that does.
  */
@@ -34,7 +34,8 @@ static void set_actions(posix_spawn_file_actions_t *actions, int sock)
     posix_spawn_file_actions_addclosefrom_np(actions, PARENT_FD + 1);
 }
 
-/* Signals as a new program expects them: one that is ignored here would be ignored by the container. */
+/* Signals as a new program expects them: one that is ignored here would be ignored by the
+ * container. */
 static void set_attributes(posix_spawnattr_t *attributes)
 {
     static const int defaults[] = { SIGPIPE, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2 };

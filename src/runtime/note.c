@@ -84,7 +84,8 @@ int note_read_from(int launch, struct note *out, struct err *err)
     head[n] = '\0';
     for (char *at = head; at < head + n && !take_field(&note, at); at += strlen(at) + 1)
         ;
-    /* One that was cut off was written before anything else was made; an empty one is cleaned up. */
+    /* One that was cut off was written before anything else was made; an empty one is cleaned
+     * up. */
     if (!note.id[0] || !note.node[0] || note.runtime >= RUNTIME_KIND_COUNT)
         return -ENOENT;
     note.is_begun = is_begun(launch);

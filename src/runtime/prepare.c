@@ -1,8 +1,9 @@
 /*
  * Prepare: all that comes before the start, phase by phase, each with its undo.
  *
- * Nothing made here outlives a failure or a cancel but `spec` and `phase`. What is made after `note`
- * can be found from it, so that a crash at any point leaves nothing that runtime_clean does not find.
+ * Nothing made here outlives a failure or a cancel but `spec` and `phase`. What is made after
+ * `note` can be found from it, so that a crash at any point leaves nothing that runtime_clean does
+ * not find.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -193,7 +194,8 @@ static int do_root(struct preparation *p, enum detail *detail, struct err *err)
     *detail = DETAIL_MOUNT_FAILED;
     if (!is_oci(p->container))
         return 0;
-    /* Also of a read-only root: the runtime makes places for mounts in it. What an overlay shows as its root has the mode of its upper folder. */
+    /* Also of a read-only root: the runtime makes places for mounts in it. What an overlay shows as
+     * its root has the mode of its upper folder. */
     r = make_folder(p->container, "upper", 0755, err);
     return r < 0 ? r : make_folder(p->container, "work", 0700, err);
 }
@@ -332,8 +334,8 @@ static void undo_prepare(struct preparation *p)
 
 /* ---- one after another ---- */
 
-/* Ports, mounts, network and devices have no work yet: host network or none, no volumes, no devices. They
- * are phases all the same, so that the times of a start tile and hooks see each. */
+/* Ports, mounts, network and devices have no work yet: host network or none, no volumes, no
+ * devices. They are phases all the same, so that the times of a start tile and hooks see each. */
 static const struct {
     int (*run)(struct preparation *, enum detail *, struct err *);
     void (*undo)(struct preparation *);

@@ -251,8 +251,8 @@ static size_t count_lines(const char *path)
     return n;
 }
 
-/* Mounts in this rig's folder, and over the hierarchy that runtimes must not see: others come and go with
- * what runs beside the tests. */
+/* Mounts in this rig's folder, and over the hierarchy that runtimes must not see: others come and
+ * go with what runs beside the tests. */
 static size_t count_mounts(const struct rig *rig)
 {
     CLEANUP(str_fini) struct str text = { 0 };

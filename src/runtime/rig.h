@@ -68,13 +68,14 @@ void rig_wait_gone(pid_t pid);
 typedef void rig_body_fn(struct rig *rig, enum runtime_kind kind);
 
 /**
- * Runs one body for each runtime that is usable, in a rig of its own, and holds what is there before
- * against what is there after. Skips where none is.
+ * Runs one body for each runtime that is usable, in a rig of its own, and holds what is there
+ * before against what is there after. Skips where none is.
  */
 void rig_each(rig_body_fn *body);
 /** Runs bodies with runtime `process` on machines with less than this one has, likewise. */
 void rig_each_lesser(rig_body_fn *const *bodies, size_t n);
-/** A root folder with busybox, made once a program run; the path. Skips where busybox is missing. */
+/** A root folder with busybox, made once a program run; the path. Skips where busybox is
+ * missing. */
 const char *rig_busybox(struct rig *rig);
 
 #endif

@@ -2,23 +2,27 @@
  * Runtime: the door to running one container on this machine.
  *
  * A container is prepared (blocking, on a worker thread), started (its monitor is spawned), watched
- * (one descriptor for the caller's loop), told to stop, and cleaned up. The runtime keeps no list of
- * containers: all it knows of one lies in the attempt's folder, so that another agent, after a
+ * (one descriptor for the caller's loop), told to stop, and cleaned up. The runtime keeps no list
+ * of containers: all it knows of one lies in the attempt's folder, so that another agent, after a
  * crash or an upgrade, goes on from the folder alone.
  *
  * The attempt's folder, made by the caller, owned by this house but for `spec`:
  *
  *     spec       the caller's: what was delivered, fsynced before `ack`; never read here
- *     phase      of a preparation that failed or was cancelled: NAME done|failed|undone MICROSECONDS, one line
+ *     phase      of a preparation that failed or was cancelled: NAME done|failed|undone
+ *     MICROSECONDS, one line
  *                a phase that had work
- *     launch     what the monitor, and clean-up, must know: KEY=VALUE records, each ended by NUL; written
- *                before anything outside of the folder is made; locked by the monitor that has the container;
- *                one NUL when all is cleaned up
+ *     launch     what the monitor, and clean-up, must know: KEY=VALUE records, each ended by NUL;
+ *     written
+ *                before anything outside of the folder is made; locked by the monitor that has the
+ *                container; one NUL when all is cleaned up
  *     bundle/    config.json, run/ (the runtime's own state), root/ (where the root is mounted)
  *     upper/ work/   the container's own layer of an overlay root
  *     sock       the monitor's socket, made when the agent that spawned it has gone
- *     log.BASE   CRI lines; BASE is the offset in the logical log of the file's first byte. Files are
- *                never renamed: the monitor begins a new one when one is full and deletes the oldest
+ *     log.BASE   CRI lines; BASE is the offset in the logical log of the file's first byte. Files
+ *     are
+ *                never renamed: the monitor begins a new one when one is full and deletes the
+ *                oldest
  *     exit       the exit record, renamed into place: there, or not; also for a start that failed
  *
  * Beside the attempts lies one file `lease`, mapped by all monitors: until when this node may run
@@ -98,8 +102,9 @@ void runtime_probe(struct machine *out);
 /**
  * Lists what was found, for `node show` and the log.
  *
- * @say  is called once a finding, in a fixed order: key such as "cgroup", "runtime.crun"; value such
- *       as "hybrid", "1.8.1", "no"; message NULL, or what is degraded because of it, one sentence
+ * @say  is called once a finding, in a fixed order: key such as "cgroup", "runtime.crun"; value
+ *       such as "hybrid", "1.8.1", "no"; message NULL, or what is degraded because of it, one
+ *       sentence
  */
 void machine_findings(const struct machine *machine,
                       void (*say)(void *ctx, const char *key, const char *value,
@@ -107,9 +112,9 @@ void machine_findings(const struct machine *machine,
                       void *ctx);
 
 /**
- * Makes the first attach to a cgroup cheap (microseconds instead of a grace period of the kernel, 7.8
- * ms at HZ=250) for as long as the kernel runs, by mounting a named hierarchy once with `favordynmods`.
- * System-wide; call it once at the agent's start when the operator permits it.
+ * Makes the first attach to a cgroup cheap (microseconds instead of a grace period of the kernel,
+ * 7.8 ms at HZ=250) for as long as the kernel runs, by mounting a named hierarchy once with
+ * `favordynmods`. System-wide; call it once at the agent's start when the operator permits it.
  *
  * Returns  0 done; -EPERM, -EINVAL (a kernel before 6.0) or another errno: nothing was changed
  */
@@ -269,8 +274,8 @@ struct watch_event {
 struct watch; /* a connection to one monitor; owned by one thread */
 
 /**
- * Gives it to a monitor, which starts the container once: to one that has nothing to do, or to a new one
- * (posix_spawn, never fork). Does not wait.
+ * Gives it to a monitor, which starts the container once: to one that has nothing to do, or to a
+ * new one (posix_spawn, never fork). Does not wait.
  *
  * Returns  0; a negative errno: nothing was started
  */
@@ -283,7 +288,8 @@ MUST_CHECK int runtime_start(struct runtime *rt, const struct container *contain
  */
 MUST_CHECK int watch_open(struct runtime *rt, const char *folder, struct watch **out,
                           struct err *err);
-/** Lets go; a container that runs goes on; a monitor that has nothing to do is kept. NULL is fine. */
+/** Lets go; a container that runs goes on; a monitor that has nothing to do is kept. NULL is
+ * fine. */
 void watch_free(struct watch *watch);
 /** Readable when watch_read has something. Level-triggered. */
 int watch_fd(const struct watch *watch);
@@ -301,16 +307,17 @@ enum stop {
 };
 
 /**
- * Asks the monitor to signal all of the container. Does not block; the end comes as an event. May be
- * called again, and before WATCH_STARTED: then the monitor acts as soon as there is something to act on.
+ * Asks the monitor to signal all of the container. Does not block; the end comes as an event. May
+ * be called again, and before WATCH_STARTED: then the monitor acts as soon as there is something to
+ * act on.
  *
  * Returns  0; -EPIPE: the monitor is gone (WATCH_LOST or ENDED is to be read)
  */
 MUST_CHECK int watch_stop(struct watch *watch, enum stop stop, struct err *err);
 
 /**
- * Gives the container another time limit, from its first instruction; 0: none. One that has passed ends it
- * at once, by TERM, grace and KILL. Does not block; may be called before WATCH_STARTED.
+ * Gives the container another time limit, from its first instruction; 0: none. One that has passed
+ * ends it at once, by TERM, grace and KILL. Does not block; may be called before WATCH_STARTED.
  *
  * Returns  0; -EPIPE as above
  */
@@ -337,12 +344,14 @@ MUST_CHECK int runtime_inspect(struct runtime *rt, const char *folder, struct in
                                struct err *err);
 
 /**
- * Ends whatever is still alive of the container, with KILL, and removes all that was made for it, in a
- * fixed order: monitor, processes, groups, mounts, the runtime's state, layers, socket. What stays is
- * spec, phase, log.*, exit and a launch of one NUL. May be repeated; does nothing the second time. Call it after ENDED or
- * LOST, or for FRESH, ORPHANED and GONE folders; on a running container it is the hard end.
+ * Ends whatever is still alive of the container, with KILL, and removes all that was made for it,
+ * in a fixed order: monitor, processes, groups, mounts, the runtime's state, layers, socket. What
+ * stays is spec, phase, log.*, exit and a launch of one NUL. May be repeated; does nothing the
+ * second time. Call it after ENDED or LOST, or for FRESH, ORPHANED and GONE folders; on a running
+ * container it is the hard end.
  *
- * Returns  0: verified, nothing is left; a negative errno: something is, and the text names it; call again
+ * Returns  0: verified, nothing is left; a negative errno: something is, and the text names it;
+ *          call again
  * Thread   any; blocking, milliseconds as a rule
  */
 MUST_CHECK int runtime_clean(struct runtime *rt, const char *folder, struct err *err);
@@ -380,9 +389,9 @@ struct log_piece {
 };
 
 /**
- * Reads raw bytes of the logical log: CRI lines, offsets count on over all files, also deleted ones. No
- * log yet is an empty one. base/cri.h turns them back into what the streams held; after a gap,
- * cri_decoder_resync.
+ * Reads raw bytes of the logical log: CRI lines, offsets count on over all files, also deleted
+ * ones. No log yet is an empty one. base/cri.h turns them back into what the streams held; after a
+ * gap, cri_decoder_resync.
  *
  * @offset  where to begin; beyond the end gives none
  * Returns  0; a negative errno with the reason

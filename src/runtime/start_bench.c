@@ -1,6 +1,6 @@
 /*
- * start_bench KIND COUNT AT-ONCE [IMAGE]: how many starts of `true` a second, from the preparation to
- * nothing left, on one thread; and what one costs in cpu, all processes together.
+ * start_bench KIND COUNT AT-ONCE [IMAGE]: how many starts of `true` a second, from the preparation
+ * to nothing left, on one thread; and what one costs in cpu, all processes together.
  */
 #include <errno.h>
 #include <poll.h>

@@ -4,9 +4,9 @@
  *     berth-unpack FOLDER PATH:SHA256...      layers in order; nothing is written to stdout
  *
  * Layers come from strangers. So the files are opened first; then the process shuts itself into the
- * folder (chroot), gives up the network, new privileges and all rights but those over files, and only then
- * reads the first byte. Each layer is held against its digest before it is unpacked. Exit 1 and one line
- * on stderr if anything is not as it should be.
+ * folder (chroot), gives up the network, new privileges and all rights but those over files, and
+ * only then reads the first byte. Each layer is held against its digest before it is unpacked. Exit
+ * 1 and one line on stderr if anything is not as it should be.
  */
 #include <archive.h>
 #include <archive_entry.h>
@@ -210,7 +210,8 @@ static int copy_data(struct archive *in, struct archive *out)
     return r == ARCHIVE_EOF ? 0 : -1;
 }
 
-/* Whether an entry is of a kind that a root has: no devices, for the runtime makes what is allowed. */
+/* Whether an entry is of a kind that a root has: no devices, for the runtime makes what is
+ * allowed. */
 static bool is_wanted(struct archive_entry *entry)
 {
     mode_t type = archive_entry_filetype(entry);
@@ -254,8 +255,8 @@ static int put_layer(int fd)
     if (!in)
         return -1;
     out = archive_write_disk_new();
-    /* Links are followed as the image's programs would follow them: they end in the folder, which is
-     * the root of this process. */
+    /* Links are followed as the image's programs would follow them: they end in the folder, which
+     * is the root of this process. */
     archive_write_disk_set_options(out, ARCHIVE_EXTRACT_OWNER | ARCHIVE_EXTRACT_PERM |
                                             ARCHIVE_EXTRACT_TIME | ARCHIVE_EXTRACT_XATTR |
                                             ARCHIVE_EXTRACT_SECURE_NODOTDOT |

@@ -15,7 +15,8 @@
 #include "base/test.h"
 #include "runtime/rig.h"
 
-/* An entry of a layer: a folder ends in '/', a link has a target, all else is a file with its content. */
+/* An entry of a layer: a folder ends in '/', a link has a target, all else is a file with its
+ * content. */
 struct entry {
     const char *path, *content, *link, *hardlink;
     bool is_device;

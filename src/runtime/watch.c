@@ -1,8 +1,9 @@
 /*
  * Watch: giving a container to a monitor and listening to it.
  *
- * One message is one packet of text. A monitor that has said `ended` waits for another container; the end
- * of the connection is the monitor's own end, and whether it left a record says what that means.
+ * One message is one packet of text. A monitor that has said `ended` waits for another container;
+ * the end of the connection is the monitor's own end, and whether it left a record says what that
+ * means.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -134,8 +135,8 @@ int watch_open(struct runtime *rt, const char *folder, struct watch **out, struc
     return 0;
 }
 
-/* Whether a monitor of which all was heard is about to exit. One that cannot save its record does not
- * before there is room for it. */
+/* Whether a monitor of which all was heard is about to exit. One that cannot save its record does
+ * not before there is room for it. */
 static bool is_leaving(const struct watch *watch)
 {
     char text[MESSAGE_BYTES];

@@ -264,7 +264,8 @@ static const struct berth_pod_term *take_preferred(struct reader *r, const struc
     return terms;
 }
 
-/* As the topologySpreadConstraints of a pod: those that must hold, and those that are only preferred. */
+/* As the topologySpreadConstraints of a pod: those that must hold, and those that are only
+ * preferred. */
 static void take_spread(struct reader *r, const struct json_at *up, struct berth_affinity *out)
 {
     static const struct json_key keys[] = { KEY("maxSkew"), KEY("topologyKey"),

@@ -422,7 +422,8 @@ static size_t *parents_of(struct scenario *s, struct arena *arena)
     return parents;
 }
 
-/* Each way up ends; the first domain of each loop is refused. `rows`: where each stands in the list. */
+/* Each way up ends; the first domain of each loop is refused. `rows`: where each stands in the
+ * list. */
 static void refuse_loops(struct scenario *s, struct reader *r, const struct json_at *list,
                          const size_t *rows)
 {

@@ -29,7 +29,8 @@ struct scenario;
  */
 struct scenario_files;
 
-/** @beside  the document: paths of profiles are relative to its folder. Yours to scenario_files_free. */
+/** @beside  the document: paths of profiles are relative to its folder. Yours to
+ * scenario_files_free. */
 struct scenario_files *scenario_files_new(const char *beside);
 void scenario_files_free(struct scenario_files *files);
 void scenario_files_freep(struct scenario_files **files);
@@ -41,7 +42,8 @@ struct scenario *scenario_read_with(const char *text, size_t n, struct scenario_
 void scenario_free(struct scenario *scenario);
 void scenario_freep(struct scenario **scenario);
 
-/** Why it was refused, each fault at its pointer, line and column; code PROBLEM_NONE if it was not. */
+/** Why it was refused, each fault at its pointer, line and column; code PROBLEM_NONE if it was
+ * not. */
 const struct problem *scenario_problem(const struct scenario *scenario);
 /** Its one line; "" if it has none. */
 const char *scenario_name(const struct scenario *scenario);

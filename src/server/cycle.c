@@ -247,7 +247,8 @@ static void take_done(struct cycle *cycle, const struct op *op)
     set_backoff(cycle);
 }
 
-/* Whether the last list of verdicts is young enough; a job that fails says what it waited for last. */
+/* Whether the last list of verdicts is young enough; a job that fails says what it waited for
+ * last. */
 static bool is_listed(const struct cycle *cycle)
 {
     const struct clock *clock = cycle->options.clock;

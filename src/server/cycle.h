@@ -54,9 +54,9 @@ bool cycle_asks_admission(const struct cycle *cycle);
 
 /* ---- verdicts ---- */
 
-/* Why the jobs that wait do, as of one cycle. Never changed; shared by counting. Where cycle follows
- * cycle not each lists them, but one does soon after: they lag by 200 ms, or by as much as keeps
- * their cost at a twentieth of the thread's time. */
+/* Why the jobs that wait do, as of one cycle. Never changed; shared by counting. Where cycle
+ * follows cycle not each lists them, but one does soon after: they lag by 200 ms, or by as much as
+ * keeps their cost at a twentieth of the thread's time. */
 struct verdicts;
 
 /** The last ones; yours to verdicts_unref. Never NULL. Any thread, does not wait for a cycle. */

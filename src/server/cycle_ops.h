@@ -32,7 +32,8 @@ void cycle_ops_release_overdue(const struct cycle_ops_in *in, struct cycle_ops *
 /** Adds the failures of orders that are as old as that: nobody brought the machine. */
 void cycle_ops_fail_orders(const struct cycle_ops_in *in, int64_t ttl_ms, struct cycle_ops *out);
 
-/** Adds the end of all that runs of gangs that have run short for too long: they are pending again. */
+/** Adds the end of all that runs of gangs that have run short for too long: they are pending
+ * again. */
 void cycle_ops_stop_short(const struct cycle_ops_in *in, int64_t timeout_ms, struct cycle_ops *out);
 
 /**

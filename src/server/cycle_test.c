@@ -208,7 +208,8 @@ TEST(cycle_leaves_verdicts_on_what_waits)
     stage_close(&stage);
 }
 
-/* Of jobs that come right after a list of verdicts, the next list tells, though nothing else comes. */
+/* Of jobs that come right after a list of verdicts, the next list tells, though nothing else
+ * comes. */
 TEST(cycle_leaves_verdicts_on_jobs_alike)
 {
     struct verdicts *verdicts;

@@ -63,9 +63,11 @@ const struct berth_job *feed_job(const struct feed *feed, uint64_t job);
 struct feed_due {
     uint64_t job, version;
 };
-/** When the first of the machines that did not come was ordered so long ago; BERTH_NEVER without one. */
+/** When the first of the machines that did not come was ordered so long ago; BERTH_NEVER without
+ * one. */
 int64_t feed_next_order_end(const struct feed *feed, int64_t ttl_ms);
-/** Their keys, the eldest first, so many at most; borrowed until the next batch. Returns how many. */
+/** Their keys, the eldest first, so many at most; borrowed until the next batch. Returns how
+ * many. */
 size_t feed_orders_over(const struct feed *feed, int64_t now_ms, int64_t ttl_ms, const char **out,
                         size_t most);
 /** When the next of the jobs that have not started should have; BERTH_NEVER if none has to. */
@@ -77,9 +79,11 @@ struct feed_attempt {
     struct attempt_key key;
     uint64_t rev;
 };
-/** When the first of the gangs that run short has done so for that long; BERTH_NEVER if none does. */
+/** When the first of the gangs that run short has done so for that long; BERTH_NEVER if none
+ * does. */
 int64_t feed_next_short(const struct feed *feed, int64_t timeout_ms);
-/** One that has, by now, and is not being stopped; 0 if there is none. @after  those with a larger id */
+/** One that has, by now, and is not being stopped; 0 if there is none. @after  those with a larger
+ * id */
 uint64_t feed_short(const struct feed *feed, int64_t now_ms, int64_t timeout_ms, uint64_t after);
 /** Its live attempts that are not being stopped; yours to mem_free. */
 struct feed_attempt *feed_running(const struct feed *feed, uint64_t job, size_t *n);
@@ -93,7 +97,8 @@ struct feed_reservation {
 bool feed_reservation(const struct feed *feed, uint64_t job, struct feed_reservation *out);
 /** When the first of them is let go; BERTH_NEVER if none is. */
 int64_t feed_next_release(const struct feed *feed);
-/** Those that should have been let go by now, at most so many, by job; how many there are in out. */
+/** Those that should have been let go by now, at most so many, by job; how many there are in
+ * out. */
 size_t feed_to_release(const struct feed *feed, int64_t now_ms, struct feed_reservation *out,
                        size_t most);
 /** The job number in an engine's job key ("j-12"); 0 if it is none. */

@@ -14,8 +14,9 @@
 MUST_CHECK int feed_engine_make(const struct feed_engine_from *from, struct berth_engine **engine,
                                 struct err *err);
 /**
- * What the configuration gives tasks of memory beyond what they ask, in thousandths of that: it is fixed with a
- * job when that is accepted (job_spec_set_headroom), and the engines made here add nothing to it.
+ * What the configuration gives tasks of memory beyond what they ask, in thousandths of that: it is
+ * fixed with a job when that is accepted (job_spec_set_headroom), and the engines made here add
+ * nothing to it.
  */
 MUST_CHECK int feed_engine_headroom(const struct feed_engine_from *from, int64_t *memory_milli,
                                     struct err *err);

@@ -1,6 +1,6 @@
 /*
- * Between the parts of the feed: feed.c, which hears, feed_spec.c, which reads what jobs ask for, and
- * feed_questions.c, which is asked.
+ * Between the parts of the feed: feed.c, which hears, feed_spec.c, which reads what jobs ask for,
+ * and feed_questions.c, which is asked.
  */
 #ifndef SERVER_FEED_INSIDE_H
 #define SERVER_FEED_INSIDE_H

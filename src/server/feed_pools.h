@@ -1,6 +1,6 @@
 /*
- * Feed, pools: where machines could come from, as the configuration says, and the machines that were
- * ordered of them, as the ledger says.
+ * Feed, pools: where machines could come from, as the configuration says, and the machines that
+ * were ordered of them, as the ledger says.
  *
  * A node is of the pool that it was ordered from, or that its label `berth/pool` names. A pool of
  * which an order failed orders nothing for a while.

@@ -442,7 +442,8 @@ static void handle_worker(struct call *call)
     call_free(call);
 }
 
-/* Before the ledger is open nobody can be known, and nothing told but that. Returns false once it is. */
+/* Before the ledger is open nobody can be known, and nothing told but that. Returns false once it
+ * is. */
 static bool is_too_early(struct call *call)
 {
     const char *why = call->server->waits_for;

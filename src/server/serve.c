@@ -42,7 +42,8 @@ static void on_signal(int signal, unsigned events, void *arg)
     server_stop(arg);
 }
 
-/* What an operator must know before the first restart. Agents end at 60 % of the ttl: see their lease. */
+/* What an operator must know before the first restart. Agents end at 60 % of the ttl: see their
+ * lease. */
 static void tell_ttl(int64_t ttl_ms)
 {
     CLEANUP(str_fini) struct str ttl = { 0 }, after = { 0 };

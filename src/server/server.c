@@ -147,8 +147,8 @@ static void wait_for_room(struct server *server, const char *what, const char *w
         serve_for(server->node_loop, LOOK_MS);
 }
 
-/* A server that ran would answer 503 until there is room again, so one that begins does the same: what
- * was promised is safe in the ledger, and nothing is promised before it is open. */
+/* A server that ran would answer 503 until there is room again, so one that begins does the same:
+ * what was promised is safe in the ledger, and nothing is promised before it is open. */
 static int try_for_room(struct server *server, const char *what,
                         int (*fn)(struct server *server, struct err *err), struct err *err)
 {
@@ -258,8 +258,8 @@ static void forget_address(const struct server *server)
     unlink(path);
 }
 
-/* What is written beside the ledger. It comes before all that decides: nothing is placed by a server
- * that answers nobody yet. */
+/* What is written beside the ledger. It comes before all that decides: nothing is placed by a
+ * server that answers nobody yet. */
 static int write_files(struct server *server, struct err *err)
 {
     int r = first_tokens_make(server, err);

@@ -83,7 +83,8 @@ static bool has_pool(const struct server_options *options, const char *name)
     return false;
 }
 
-/* In a document a chain may name what is not there; nobody writes that of his own pools on purpose. */
+/* In a document a chain may name what is not there; nobody writes that of his own pools on
+ * purpose. */
 static void check_chain(const struct json_at *top, const struct server_options *options,
                         const struct berth_chain *chain)
 {
@@ -168,8 +169,8 @@ static void check_objects(const struct json_at *top, const struct server_options
     check_children(top, options);
 }
 
-/* Pools, chains, network domains and quotas are read as a scenario's are; what is found is at the same
- * place here. */
+/* Pools, chains, network domains and quotas are read as a scenario's are; what is found is at the
+ * same place here. */
 static void read_objects(const struct json_at *top, struct server_config *config)
 {
     CLEANUP(json_decrefp) json_t *document = json_object();

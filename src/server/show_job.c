@@ -215,8 +215,8 @@ static json_t *show_all(const struct row_job *row, const struct job_spec *spec,
     return object;
 }
 
-/* As it can be submitted again: the row's, but without what was fixed when it was accepted. Yours, or NULL:
- * it is the row's. */
+/* As it can be submitted again: the row's, but without what was fixed when it was accepted. Yours,
+ * or NULL: it is the row's. */
 static char *spec_to_submit(const struct job_spec *spec)
 {
     CLEANUP(json_decrefp) json_t *object = NULL;

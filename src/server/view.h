@@ -36,8 +36,8 @@ void view_open(const struct view_options *options, struct view **out);
 MUST_CHECK int view_start(struct view *view, struct err *err);
 /** Stops the thread. Before ledger_close. */
 void view_stop(struct view *view);
-/** Frees it, and stops its thread if that runs. After ledger_close, and after the loops that asked have
- * stopped: what is not answered by then never is. */
+/** Frees it, and stops its thread if that runs. After ledger_close, and after the loops that asked
+ * have stopped: what is not answered by then never is. */
 void view_close(struct view *view);
 
 /** Whether it is fed at present: somebody asked not long ago. Any thread. */
