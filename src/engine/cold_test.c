@@ -237,3 +237,26 @@ TEST(engine_decides_the_same_with_nothing_kept)
     CHECK(n_evictions > 30);
     CHECK(n_taken > 5);
 }
+
+/* A cycle that nobody heeds is taken back: as many touches as it made, of which each node is looked at once. */
+TEST(what_was_taken_back_is_as_it_was_before)
+{
+    struct world w;
+    const char *cold;
+
+    world_init(&w);
+    world_queue(&w, "default");
+    for (uint64_t i = 0; i < 600; i++)
+        world_node(&w, name(&w, "n", i), 4);
+    for (uint64_t i = 0; i < 110; i++)
+        world_job(&w, name(&w, "j", i), 1, 1, 1);
+    w.in.is_cold = true;
+    world_cycle(&w);
+    cold = world_groups(&w);
+    w.in.is_cold = false;
+    for (int i = 0; i < 3; i++) {
+        world_cycle(&w);
+        CHECK_TEXT(world_groups(&w), cold);
+    }
+    world_fini(&w);
+}
