@@ -494,6 +494,42 @@ TEST(a_patch_is_held_against_the_limits)
     close_world(&w);
 }
 
+/* What runs is touched, so that all who follow hear of it; the rest of the specification stays. */
+TEST(a_patch_of_the_limit_goes_on_to_what_runs)
+{
+    struct world w = { 0 };
+    struct row_job *row;
+    struct op *op;
+    uint64_t job, before;
+
+    open_world(&w);
+    job = world_submit(&w, "{\"replicas\":2,\"limit\":\"1h\",\"grace\":\"5s\"}");
+    CHECK_EQ(world_bind(&w, job, 0, "n1"), PROBLEM_NONE);
+    op = op_new(OP_PATCH, NULL, NULL);
+    op->patch.job = job;
+    op->patch.has_limit = true;
+    op->patch.limit_ms = 7200000;
+    before = w.revision;
+    CHECK_EQ(world_do(&w, op), PROBLEM_NONE);
+    CHECK_EQ(w.revision, before + 2); /* the job, and the one attempt that is live */
+    CHECK_EQ(world_do(&w, op), PROBLEM_NONE);
+    CHECK_EQ(w.revision, before + 2); /* as it is: nothing happens */
+    row = world_job(&w, job);
+    CHECK(strstr(row->spec, "\"limit\":\"2h\"") && strstr(row->spec, "\"grace\":\"5s\""));
+    CHECK_EQ(row->version, 2);
+    row_free(ROW_JOB, row);
+    op->patch.limit_ms = 0;
+    CHECK_EQ(world_do(&w, op), PROBLEM_NONE);
+    row = world_job(&w, job);
+    CHECK(!strstr(row->spec, "\"limit\""));
+    row_free(ROW_JOB, row);
+    op->patch.limit_ms = JOB_DURATION_MAX_MS + 1;
+    CHECK_EQ(world_do(&w, op), PROBLEM_INVALID_FIELD);
+    CHECK_TEXT(w.problem.fields[0].pointer, "/limit");
+    op_free(op);
+    close_world(&w);
+}
+
 /* Each change is laid over what is there when it is judged, not over what its sender had read. */
 TEST(a_patch_merges_labels)
 {

@@ -115,6 +115,46 @@ TEST(nodes_lead_a_job_from_bind_to_its_end)
     stage_close(&stage);
 }
 
+static void set_limit(struct stage *stage, int64_t limit_ms)
+{
+    struct op *op = op_new(OP_PATCH, NULL, NULL);
+
+    op->patch.job = stage->job;
+    op->patch.has_limit = true;
+    op->patch.limit_ms = limit_ms;
+    scene_ask(&stage->scene, op);
+    CHECK_EQ(op->problem.code, PROBLEM_NONE);
+    op_free(op);
+}
+
+static void expect_limit(struct stage *stage, int64_t limit_ms)
+{
+    json_t *line = agent_expect(&stage->agent, "limit", stage->attempt);
+
+    CHECK_EQ(json_integer_value(json_object_get(line, "limitMs")), limit_ms);
+    json_decref(line);
+}
+
+TEST(nodes_tell_of_another_limit_and_again_with_each_stream)
+{
+    CLEANUP(freep) char *have = NULL;
+    struct stage stage;
+
+    stage_open(&stage);
+    stage_start(&stage);
+    have = in_query(stage.attempt);
+    agent_open(&stage.agent, have); /* a job that is as it was submitted has its limit */
+    agent_expect_nothing(&stage.agent);
+    set_limit(&stage, 60000);
+    expect_limit(&stage, 60000);
+    set_limit(&stage, 0);
+    expect_limit(&stage, 0);
+    agent_open(&stage.agent, have);
+    expect_limit(&stage, 0);
+    agent_expect_nothing(&stage.agent);
+    stage_close(&stage);
+}
+
 TEST(nodes_drop_what_was_stopped_before_its_start)
 {
     struct stage stage;
