@@ -238,7 +238,7 @@ TEST(engine_decides_the_same_with_nothing_kept)
     CHECK(n_taken > 5);
 }
 
-/* A cycle that nobody heeds is taken back: as many touches as it made, of which each node is looked at once. */
+/* A cycle that nobody heeds is taken back: as many touches as it made, each node read once. */
 TEST(what_was_taken_back_is_as_it_was_before)
 {
     struct world w;

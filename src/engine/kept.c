@@ -214,8 +214,8 @@ static void renew(struct session *s, struct kind *kind, struct kept *kept, uint3
     tourney_set(&kept->tourney, at, sheet_key(s, kind, kept, &sheet, 0));
 }
 
-/* A session that ends takes back what it did one by one: many touches are of few nodes, and each of those
- * is looked at once. */
+/* A session that ends takes back what it did one by one: many touches are of few nodes, and each
+ * of those is looked at once. */
 static void renew_touched(struct session *s, struct kind *kind, struct kept *kept, uint64_t now)
 {
     const struct model *model = s->model;

@@ -4,8 +4,8 @@
  * job its turn, and answers, to the byte, as an engine rebuilt from its export; and nothing comes of
  * time alone before `wakeAt`.
  *
- * BERTH_PROOF_ROUNDS says how many histories there are. With BERTH_PROOF_SHRINK=1 one that fails is made
- * as short as it can be, and the engine's export is printed before each of its cycles.
+ * BERTH_PROOF_ROUNDS says how many histories there are. With BERTH_PROOF_SHRINK=1 one that fails is
+ * made as short as it can be, and the engine's export is printed before each of its cycles.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -25,8 +25,8 @@ static uint64_t n_nodes, n_queues; /* of the history that is played */
 static bool is_shown;              /* it is printed */
 
 /*
- * What happens in a step goes by its own seed: so any part of a history is a history too, and one that fails
- * can be made shorter.
+ * What happens in a step goes by its own seed: so any part of a history is a history too, and one
+ * that fails can be made shorter.
  */
 enum what { TELL_CONFIG, TELL_QUEUE, TELL_NODE, TELL_JOB, END_TASKS, CYCLE, PASS_TIME };
 enum { MOST_STEPS = 1000 };

@@ -671,7 +671,7 @@ static void mark(uint64_t *marks, const struct job *job)
     marks[job->at / 64] |= (uint64_t)1 << job->at % 64;
 }
 
-/* Those of lines and those beside them, by rank; where few of many wait, the others are not looked at. */
+/* Those of lines and those beside them, by rank; where few wait, the others are not looked at. */
 static void few_answers(struct session *s, struct verdicts *v)
 {
     const struct model *model = s->model;

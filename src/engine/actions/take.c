@@ -477,7 +477,8 @@ static struct victims list_evicted(const struct statement *stmt)
     return evicted;
 }
 
-/* Whether the queue of one that is promised room may have all that is evicted too: if so it hangs on none of them. */
+/* Whether the queue of one that is promised room may have all that is evicted too: if so it hangs
+ * on none of them. */
 static bool has_room_beside(struct session *s, const struct task *task,
                             const struct victims *evicted)
 {

@@ -239,8 +239,8 @@ static void running_one(struct world *w, const char *id, const char *queue, int 
 }
 
 /*
- * Full nodes; queue `safe` holds four cores and is guaranteed three, so that who takes two of them leaves
- * one that must stay free. It is the first to lose tasks.
+ * Full nodes; queue `safe` holds four cores and is guaranteed three, so that who takes two of them
+ * leaves one that must stay free. It is the first to lose tasks.
  */
 static void begin_guarded(struct world *w)
 {

@@ -404,7 +404,7 @@ static bool allocatable(struct session *s, struct plugin_use *use, const struct 
            (!state->has_guarantee || leaves_guarantees(state, a, asks, why));
 }
 
-/* Whether who loses all of them would hold less than it is guaranteed: the rest of that must stay free. */
+/* Whether who loses all of them would hold less than it is guaranteed: the rest must stay free. */
 static bool guards(struct session *s, struct plugin_use *use, const struct victims *victims)
 {
     const struct share_state *state = use->state;
