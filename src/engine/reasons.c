@@ -352,7 +352,7 @@ static const struct berth_reason *gang_reason(struct session *s, struct job *job
     reason->promised = seat->promised;
     reason->needed = job->min_available;
     reason->stuck_group = stuck_group(s, job, kind);
-    if (is_alike(job) && !n_ever(s, kind)) {
+    if (is_alike(job) && is_lasting(stuck->code) && !n_ever(s, kind)) {
         reason->code = stuck->code; /* not even one: what keeps each off is why, not how many */
     } else if (is_larger_than_cluster(s, job)) {
         reason->code = WAIT_LARGER_THAN_CLUSTER;
