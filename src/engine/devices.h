@@ -68,6 +68,9 @@ uint32_t kind_device_dim(const struct model *model, const struct kind *kind);
  * that this is of any device.
  */
 const struct asks *kind_charge(const struct model *model, const struct kind *of);
+/** A kind as that one, which asks and is charged for these amounts; they are borrowed. Of a session: it is not
+ * freed, and no device may come or go while it is used. */
+struct kind kind_asking(const struct model *model, const struct kind *like, struct asks asks);
 
 /** The devices and cores of a hold on a node, in an arena. */
 void hold_show(const struct model *model, const struct node *node, const struct hold *hold,

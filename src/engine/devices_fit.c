@@ -605,3 +605,12 @@ const struct asks *kind_charge(const struct model *model, const struct kind *of)
     kind->charged = model->device_turn;
     return &kind->charge;
 }
+
+struct kind kind_asking(const struct model *model, const struct kind *like, struct asks asks)
+{
+    struct kind kind = *like;
+
+    kind.asks = kind.charge = asks;
+    kind.charged = model->device_turn;
+    return kind;
+}

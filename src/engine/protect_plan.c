@@ -11,6 +11,7 @@
 
 #include "base/str.h"
 #include "engine/actions.h"
+#include "engine/devices.h"
 #include "engine/protect.h"
 #include "engine/res.h"
 #include "engine/topology.h"
@@ -353,15 +354,14 @@ static void set_bundle(struct plan *p, struct head *out)
 {
     struct session *s = p->s;
     wide *sum = res_new(s);
-    struct asks *asks = &out->bundle.asks;
+    struct asks asks = { ARENA_NEW0_N(&s->arena, struct ask, s->model->dims.n + 1), 0 };
 
     for (size_t i = 0; i < p->n_needs; i++)
-        res_add_asks(sum, &p->needs[i].kind->asks, p->needs[i].n);
-    out->bundle = *p->needs[0].kind;
-    *asks = (struct asks){ ARENA_NEW0_N(&s->arena, struct ask, s->model->dims.n + 1), 0 };
+        res_add_asks(sum, kind_charge(s->model, p->needs[i].kind), p->needs[i].n);
     for (uint32_t d = 0; d < s->model->dims.n; d++)
         if (sum[d] > 0)
-            asks->at[asks->n++] = (struct ask){ d, wide_clamp(sum[d]) };
+            asks.at[asks.n++] = (struct ask){ d, wide_clamp(sum[d]) };
+    out->bundle = kind_asking(s->model, p->needs[0].kind, asks);
 }
 
 static void set_kept(struct plan *p, struct head *out)

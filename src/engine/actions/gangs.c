@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "engine/actions.h"
+#include "engine/devices.h"
 #include "engine/protect.h"
 #include "engine/res.h"
 #include "engine/take.h"
@@ -68,15 +69,17 @@ static void set_pending(struct gang_hunt *h)
 /* Whether the queue may take so much back, asked as if it were one task. */
 static bool may_reclaim(const struct gang_hunt *h)
 {
-    struct kind kind = *h->pending.at[0]->group->kind;
+    const struct model *model = h->s->model;
+    struct asks asks = { ARENA_NEW0_N(&h->s->arena, struct ask, model->dims.n + 1), 0 };
     struct group group = *h->pending.at[0]->group;
     struct task task = { .group = &group };
+    struct kind kind;
 
-    group.kind = &kind;
-    kind.asks = (struct asks){ ARENA_NEW0_N(&h->s->arena, struct ask, h->s->model->dims.n + 1), 0 };
-    for (uint32_t d = 0; d < h->s->model->dims.n; d++)
+    for (uint32_t d = 0; d < model->dims.n; d++)
         if (h->need[d] > 0)
-            kind.asks.at[kind.asks.n++] = (struct ask){ d, wide_clamp(h->need[d]) };
+            asks.at[asks.n++] = (struct ask){ d, wide_clamp(h->need[d]) };
+    kind = kind_asking(model, group.kind, asks);
+    group.kind = &kind;
     return queue_is_preemptive(h->s, h->job->queue, &task);
 }
 

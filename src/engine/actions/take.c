@@ -14,6 +14,7 @@
 
 #include "engine/actions.h"
 #include "engine/actions/give_back.h"
+#include "engine/devices.h"
 #include "engine/hunt.h"
 #include "engine/protect.h"
 #include "engine/res.h"
@@ -483,17 +484,19 @@ static bool has_room_beside(struct session *s, const struct task *task,
                             const struct victims *evicted)
 {
     wide *sum = ARENA_NEW0_N(&s->arena, wide, s->model->dims.n + 1);
-    struct kind all = *task->group->kind;
+    const struct kind *own = task->group->kind;
+    struct asks asks = { ARENA_NEW0_N(&s->arena, struct ask, s->model->dims.n + 1), 0 };
+    struct kind all;
     struct why why;
 
-    if (all.wants_devices || all.spec->claims.n || all.spec->gpu_memory)
+    if (own->wants_devices || own->spec->claims.n || own->spec->gpu_memory)
         return false; /* there amounts are not all */
     for (size_t i = 0; i < evicted->n; i++)
         res_add_asks(sum, task_asks(evicted->at[i]), 1);
-    all.asks = (struct asks){ ARENA_NEW0_N(&s->arena, struct ask, s->model->dims.n + 1), 0 };
     for (uint32_t d = 0; d < s->model->dims.n; d++)
         if (sum[d] > 0)
-            all.asks.at[all.asks.n++] = (struct ask){ d, wide_clamp(sum[d]) };
+            asks.at[asks.n++] = (struct ask){ d, wide_clamp(sum[d]) };
+    all = kind_asking(s->model, own, asks);
     return queue_may_allocate(s, task->group->job->queue, &all, &why);
 }
 
