@@ -474,6 +474,7 @@ static void on_registered(void *arg, int r, const struct client_answer *answer,
 {
     struct agent *agent = arg;
     json_t *object;
+    bool has_orphans;
 
     agent->registering = NULL;
     if (r == 0 && is_fatal(agent, answer))
@@ -491,6 +492,7 @@ static void on_registered(void *arg, int r, const struct client_answer *answer,
         return;
     }
     take_registration(agent, object);
+    has_orphans = json_is_true(json_object_get(object, "otherLife")) && agent->attempts.n;
     json_decref(object);
     open_work(agent);
     mail_ask_again(agent);
@@ -499,6 +501,8 @@ static void on_registered(void *arg, int r, const struct client_answer *answer,
     agent->was_registered = true;
     if (agent->stopping.stage != STOP_NOT)
         link_leave(agent);
+    else if (has_orphans) /* this server has not heard of them: it told that they are some */
+        link_register(agent);
 }
 
 /* What is under way speaks of an old generation. */

@@ -62,7 +62,7 @@ const struct code_text wait_codes[WAIT_CODE_COUNT] = {
                                 "Nothing to do: it is decided anew at once.", 0 },
     [WAIT_WAITING_FOR_EVICTION] = { "WAITING_FOR_EVICTION",
                                     "Room is being freed for it by ending other work.",
-                                    "Nothing to do; the attempts are named.", 0 },
+                                    "Nothing to do: it starts when they have ended.", 0 },
     [WAIT_WAITING_FOR_MACHINE] = { "WAITING_FOR_MACHINE", "A machine for it is on its way.",
                                    "Nothing to do; the order is named.", 0 },
     [WAIT_PROVISION_FAILED] = { "PROVISION_FAILED", "Machines ordered for it did not come.",

@@ -28,7 +28,8 @@ static void column_time(const json_t *item, const struct output *output, struct 
 
 static void column_what(const json_t *item, const struct output *output, struct str *out)
 {
-    static const char *const keys[] = { "state", "node", "cause", "detail", "code", "queue" };
+    static const char *const keys[] = { "state", "node",    "cause", "detail",
+                                        "why",   "takenBy", "code",  "queue" };
     const json_t *object = json_object_get(item, "object");
 
     (void)output;

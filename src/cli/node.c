@@ -63,6 +63,7 @@ static void column_reason(const json_t *item, const struct output *output, struc
 {
     const json_t *cordon = json_object_get(item, "cordon");
     const json_t *disabled = json_object_get(item, "disabled");
+    size_t n_orphans = json_array_size(output_at(item, "info/orphans"));
 
     (void)output;
     if (disabled && !cordon)
@@ -73,6 +74,9 @@ static void column_reason(const json_t *item, const struct output *output, struc
         output_text(cordon, "by", out);
         str_add(out, ")");
     }
+    if (n_orphans)
+        str_addf(out, "%s%zu orphan%s of another ledger", out->len ? "; " : "", n_orphans,
+                 n_orphans == 1 ? "" : "s");
 }
 
 static void column_runtimes(const json_t *item, const struct output *output, struct str *out)

@@ -72,6 +72,15 @@ static int print_rows(struct cli *cli, const struct output *output, const struct
     return 0;
 }
 
+static void print_wait(json_int_t n_takes)
+{
+    if (n_takes)
+        printf("would WAIT for room that is held for %" JSON_INTEGER_FORMAT " other%s now\n",
+               n_takes, n_takes == 1 ? "" : "s");
+    else
+        printf("would WAIT\n");
+}
+
 static int print_start(struct cli *cli, const struct output *output, const json_t *job,
                        const json_t *plan)
 {
@@ -121,7 +130,7 @@ static int print_plan(struct cli *cli, const struct output *output, const json_t
         if (why)
             printf("\nThe rest would wait:\n");
     } else {
-        printf("would WAIT\n");
+        print_wait(json_integer_value(json_object_get(plan, "takes")));
     }
     if (why)
         explain_print(why);

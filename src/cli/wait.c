@@ -32,6 +32,7 @@ struct wait {
     int exit_code;
     struct output output;
     bool is_state, is_quiet, is_reading;
+    bool looks_once; /* --timeout 0s: as they are now */
 };
 
 static void stop(struct wait *wait, int exit_code)
@@ -86,6 +87,25 @@ static void take_end(struct awaited *awaited, const json_t *job)
 
 static void listen_to(struct wait *wait);
 
+static void on_timeout(void *arg)
+{
+    struct wait *wait = arg;
+
+    stop(wait, cli_fail(wait->cli, EXIT_TIMEOUT, "%zu of %zu jobs are not over yet", wait->n_left,
+                        wait->jobs.n));
+}
+
+/* All have answered: those that are not over are heard of from here on. */
+static void all_read(struct wait *wait)
+{
+    if (wait->n_left == 0)
+        return;
+    if (wait->looks_once)
+        on_timeout(wait);
+    else
+        listen_to(wait);
+}
+
 static void on_job(void *arg, const json_t *document, int64_t revision, int status,
                    const struct problem *problem)
 {
@@ -102,8 +122,8 @@ static void on_job(void *arg, const json_t *document, int64_t revision, int stat
         wait->after = revision;
     if (job_state_is_over(json_string_value(json_object_get(document, "state"))))
         take_end(awaited, document);
-    if (wait->n_asked > 0 && --wait->n_asked == 0 && wait->n_left > 0)
-        listen_to(wait);
+    if (wait->n_asked > 0 && --wait->n_asked == 0)
+        all_read(wait);
 }
 
 static void ask_job(struct awaited *awaited)
@@ -194,14 +214,6 @@ static void listen_to(struct wait *wait)
                                                          .arg = wait });
 }
 
-static void on_timeout(void *arg)
-{
-    struct wait *wait = arg;
-
-    stop(wait, cli_fail(wait->cli, EXIT_TIMEOUT, "%zu of %zu jobs are not over yet", wait->n_left,
-                        wait->jobs.n));
-}
-
 static int find_jobs(struct wait *wait, const struct args *args)
 {
     for (size_t i = 0; i < args->rest.n; i++) {
@@ -230,7 +242,8 @@ static int wait_for_all(struct wait *wait, int64_t timeout_ms)
         return cli_fail_err(wait->cli, &err);
     }
     wait->timeout = timer_new(wait->loop, on_timeout, wait);
-    if (timeout_ms >= 0)
+    wait->looks_once = timeout_ms == 0;
+    if (timeout_ms > 0)
         timer_set(wait->timeout, timeout_ms);
     read_all(wait);
     loop_run(wait->loop);
@@ -266,7 +279,7 @@ static int run_wait(struct cli *cli, const struct args *args)
 }
 
 static const struct cli_flag own[] = {
-    { "timeout", 0, "TIME", "give up after so long, with exit 8", NULL, false },
+    { "timeout", 0, "TIME", "give up after so long, with exit 8; 0s looks once", NULL, false },
     { "exit-code", 0, "WHAT", "code: the job's own, state: 0 or 1", "code|state", false },
     { "quiet", 0, NULL, "print nothing", NULL, false },
 };

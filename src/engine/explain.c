@@ -23,6 +23,7 @@ struct outcome outcome_of(const struct berth_decisions *decisions, const char *j
                 outcome.n_evicted++;
             } else if (text_eq(part->task.job, job)) {
                 outcome.starts = true;
+                outcome.is_promised = group->kind == BERTH_GROUP_RESERVE;
                 outcome.part = part;
             }
         }

@@ -18,7 +18,8 @@ void explain_hold(struct session *s, const struct job *job);
 
 /* What a cycle would do for a job. */
 struct outcome {
-    bool starts; /* it binds a task of it, or makes room for one */
+    bool starts;      /* it binds a task of it, or makes room for one */
+    bool is_promised; /* that room is not free yet, though nobody is evicted for it */
     uint32_t n_evicted;
     const struct berth_part *part; /* that is bound, or for which room is made */
 };

@@ -19,7 +19,8 @@ struct rehearsal {
     struct berth_cycle_in in;
     const char *job_id;
     size_t n_supposed;
-    size_t n_left; /* cycles */
+    size_t n_left;        /* cycles */
+    bool waits_for_stops; /* of tasks that are being stopped: nobody knows how long that takes */
     struct arena *own;
 };
 
@@ -112,6 +113,7 @@ static bool pass_time(struct rehearsal *r, struct arena *arena, struct berth_sta
         /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference) n is at most the list's */
         const struct task *task = ends.list.at[i].task;
         struct berth_task *ended = ARENA_NEW0(r->own, struct berth_task);
+        r->waits_for_stops = r->waits_for_stops || task->state == BERTH_TASK_RELEASING;
         *ended = (struct berth_task){ .job = task->group->job->id,
                                       .group = task->group->spec->name,
                                       .index = task->index,
@@ -189,11 +191,14 @@ static int decide(struct rehearsal *r, struct err *err)
 {
     CLEANUP(berth_decisions_free) struct berth_decisions decisions = { 0 };
     int code = berth_engine_cycle(r->engine, &r->in, &decisions, err);
+    struct outcome outcome;
 
     if (code < 0)
         return code;
     r->n_left--;
-    if (outcome_of(&decisions, r->job_id).starts)
+    outcome = outcome_of(&decisions, r->job_id);
+    r->waits_for_stops = r->waits_for_stops || outcome.is_promised;
+    if (outcome.starts)
         return 1;
     return accept(r, &decisions, err);
 }
@@ -219,7 +224,9 @@ int berth_engine_start(struct berth_engine *engine, const struct berth_cycle_in 
     code = decide(&r, &why);
     while (code == 0 && r.n_left && pass_time(&r, arena, out, &why))
         code = decide(&r, &why);
-    if (code == 1)
+    if (code == 1 && r.waits_for_stops && r.in.now_ms == in->now_ms)
+        *out = (struct berth_start){ 0 };
+    else if (code == 1)
         out->latest_ms = r.in.now_ms;
     else
         *out = (struct berth_start){ .is_limited = code == 0 && !r.n_left };

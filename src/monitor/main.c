@@ -132,6 +132,10 @@ static void do_term(struct monitor *m)
 
 static void do_stop(struct monitor *m)
 {
+    if (m->launch.grace_ms == 0) {
+        do_kill(m);
+        return;
+    }
     do_term(m);
     if (m->kill_at_ms == 0)
         m->kill_at_ms = when_boot_ms() + m->launch.grace_ms;

@@ -145,7 +145,7 @@ static void keep_plan(struct asked *asked, const struct feed *feed)
     answer->verdicts = verdicts;
     for (size_t i = 0; i < answer->n_groups; i++)
         answer->starts = answer->starts || groups[i].kind == BERTH_GROUP_BIND ||
-                         groups[i].kind == BERTH_GROUP_EVICT || groups[i].n_takes;
+                         groups[i].kind == BERTH_GROUP_EVICT;
     answer->queue_name = arena_text(&answer->arena, asked->spec->queue);
     keep_victims(answer, feed);
 }

@@ -251,6 +251,9 @@ Y
     start_server
     until_true 30 grep -qiE 'orphan|another (life|incarnation)' "$BATS_TEST_TMPDIR/one.log"
     pgrep -f '^sleep 3333'
+    # So does the server, though it gave it not: what it knows of the node is not all that runs there.
+    until_true 20 sh -c "'$BERTH' node show one -o json | jq -e '.info.orphans == [\"$id/task.0#1\"]'"
+    "$BERTH" node list | grep -q '1 orphan of another ledger'
     # What it keeps is its own to clean when it ends by itself.
     pkill -KILL -f '^sleep 3333'
     group=one-$(identity_of one | head -c 8)

@@ -170,7 +170,9 @@ n_evictions() { events | jq '[.items[] | select(.type=="attempt.ended" and .obje
     until_true 20 held_is "$mid" "open "
     run "$BERTH" plan --name high --priority 9 --cpu 4 --image "$(rootdir)" -- true
     echo "$output"
-    [[ $output == *"would START on room that is held for 1 other: 1 of 1 tasks"* ]]
+    [ "$status" -eq 4 ] # what was told to stop has not ended
+    [[ $output == *"would WAIT for room that is held for 1 other now"*"WAITING_FOR_EVICTION"* ]]
+    [[ $output != *latest* ]]
     # As urgent is not more urgent.
     run "$BERTH" plan --name equal --priority 5 --cpu 4 --image "$(rootdir)" -- true
     [[ $output == *"would WAIT"* ]]
