@@ -85,7 +85,7 @@ const struct flag *flag_at(size_t i)
 const char *flag_why(const struct flag *flag)
 {
     if (flag->kind == FLAG_LATER)
-        return "comes with a later version; leave it out for now";
+        return COMES_LATER_TEXT;
     return flag->kind == FLAG_NONE ? flag->help : NULL;
 }
 

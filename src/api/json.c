@@ -248,8 +248,7 @@ bool json_check_object(const struct json_at *at, const struct json_key *keys, si
         if (i == n)
             refuse_unknown(&member, name, keys, n);
         else if (keys[i].comes_later)
-            json_refuse(&member, PROBLEM_COMES_LATER,
-                        "\"%s\" comes with a later version; leave it out for now", name);
+            json_refuse(&member, PROBLEM_COMES_LATER, "\"%s\" " COMES_LATER_TEXT, name);
     }
     return true;
 }

@@ -10,6 +10,9 @@
 #include "base/code.h"
 #include "base/err.h"
 
+/* What is said of a key or a flag that comes later, behind its name. */
+#define COMES_LATER_TEXT "comes with a later version; leave it out for now"
+
 struct str;
 
 enum { PROBLEM_FIELDS_MAX = 20 };
