@@ -243,6 +243,8 @@ static int wait_for_all(struct wait *wait, int64_t timeout_ms)
     }
     wait->timeout = timer_new(wait->loop, on_timeout, wait);
     wait->looks_once = timeout_ms == 0;
+    if (wait->looks_once)
+        wait->give_up_ms = 0; /* nor is a server waited for */
     if (timeout_ms > 0)
         timer_set(wait->timeout, timeout_ms);
     read_all(wait);

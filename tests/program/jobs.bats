@@ -325,6 +325,28 @@ S
     "$BERTH" cancel "$id"
 }
 
+@test "wait without any time looks once, and waits for no server" {
+    id=$("$BERTH" submit -o id --runtime process -- sh -c 'exit 7')
+    run "$BERTH" wait "$id" --timeout 60s
+    run "$BERTH" wait "$id" --timeout 0s
+    [ "$status" -eq 7 ]
+    [[ $output == *"exit 7"* ]]
+    other=$("$BERTH" submit -o id --runtime process -- sleep 60)
+    run "$BERTH" wait "$id" "$other" --timeout 0s
+    [ "$status" -eq 8 ]
+    [[ $output == *"1 of 2 jobs are not over yet"* ]]
+    "$BERTH" cancel "$other"
+    run timeout 20 "$BERTH" wait --addr http://127.0.0.1:1 "$id" --timeout 0s
+    [ "$status" -eq 7 ]
+    [[ $output == *"127.0.0.1:1"* ]]
+}
+
+@test "without grace nobody is asked: KILL at once" {
+    id=$("$BERTH" submit -o id --grace 0s --time 1s --runtime process -- sleep 600)
+    run "$BERTH" wait "$id" --timeout 60s
+    [ "$status" -eq 137 ] # 143 were TERM
+}
+
 @test "10,000 tasks in one job are shown, and stop" {
     id=$("$BERTH" submit -o id --name many --runtime process --tasks 10000 --cpu 1 -- sleep 600)
     until_true 20 sh -c "'$BERTH' ps | grep many | grep -q 10000"
