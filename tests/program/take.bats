@@ -180,6 +180,8 @@ n_evictions() { events | jq '[.items[] | select(.type=="attempt.ended" and .obje
     until_true 20 held_is "$mid" "ended TAKEN"
     held_is "$high" "open "
     "$BERTH" job show "$mid" | grep -q "^room: preempt of $low/task.0#1, ended TAKEN by $high"
+    timeout 10 "$BERTH" event watch --from 0 --job "$mid" >"$BATS_TEST_TMPDIR/events" || true
+    grep -q "reservation.ended.*why=TAKEN takenBy=$high" "$BATS_TEST_TMPDIR/events"
     "$BERTH" job show "$high" | grep -q '^room: preempt, open'
     "$BERTH" explain "$high" | grep -q WAITING_FOR_EVICTION
     # The one that lost it waits anew and is told who has it.

@@ -259,34 +259,41 @@ static void begin_guarded(struct world *w)
     waiting(w, "j", "mine", 0, 1, 1, 2);
 }
 
-TEST(take_leaves_a_guarantee_free_though_amounts_would_fit)
+/* A running job of queue `other`. */
+struct other {
+    const char *id;
+    int priority;
+    int64_t cpu;
+    const char *node;
+};
+
+static void check_guarded(const struct other others[3], const char *groups)
 {
     for (int cold = 0; cold < 2; cold++) {
         struct world w;
         begin_guarded(&w);
-        running_one(&w, "low", "other", 0, 2, "n1");
-        running_one(&w, "high1", "other", 5, 1, "n1");
-        running_one(&w, "high2", "other", 5, 1, "n2");
+        for (int i = 0; i < 3; i++)
+            running_one(&w, others[i].id, "other", others[i].priority, others[i].cpu,
+                        others[i].node);
         w.in.is_cold = cold;
         world_cycle(&w);
-        CHECK_TEXT(world_groups(&w), "evict low/task.0>n1,j/task.0>n1");
+        CHECK_TEXT(world_groups(&w), groups);
         world_fini(&w);
     }
 }
 
+TEST(take_leaves_a_guarantee_free_though_amounts_would_fit)
+{
+    check_guarded(
+        (struct other[]){ { "low", 0, 2, "n1" }, { "high1", 5, 1, "n1" }, { "high2", 5, 1, "n2" } },
+        "evict low/task.0>n1,j/task.0>n1");
+}
+
 TEST(take_gives_back_nobody_whose_room_a_guarantee_needs)
 {
-    for (int cold = 0; cold < 2; cold++) {
-        struct world w;
-        begin_guarded(&w);
-        running_one(&w, "high", "other", 5, 2, "n1");
-        running_one(&w, "low1", "other", 0, 1, "n1");
-        running_one(&w, "low2", "other", 0, 1, "n2");
-        w.in.is_cold = cold;
-        world_cycle(&w);
-        CHECK_TEXT(world_groups(&w), "evict s2/task.0>n2,low2/task.0>n2,j/task.0>n2");
-        world_fini(&w);
-    }
+    check_guarded(
+        (struct other[]){ { "high", 5, 2, "n1" }, { "low1", 0, 1, "n1" }, { "low2", 0, 1, "n2" } },
+        "evict s2/task.0>n2,low2/task.0>n2,j/task.0>n2");
 }
 
 TEST(take_spares_what_is_young)
