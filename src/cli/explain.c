@@ -241,6 +241,20 @@ static void print_gang(const json_t *explain)
     }
 }
 
+/* Room that was held for it and went to another, who could have preempted it. */
+static void print_lost(const json_t *explain, const struct output *output)
+{
+    const json_t *lost = json_object_get(explain, "lost");
+    CLEANUP(str_fini) struct str age = { 0 };
+
+    if (!lost)
+        return;
+    output_age(lost, "at", output, &age);
+    printf("what was held for it went to %s, %s%s%s\n",
+           text_of(lost, "takenBy")[0] ? text_of(lost, "takenBy") : "another job",
+           output->is_absolute ? "at " : "", str_text(&age), output->is_absolute ? "" : " ago");
+}
+
 static void print_origin(const json_t *explain)
 {
     CLEANUP(str_fini) struct str text = { 0 };
@@ -380,9 +394,10 @@ static void print_changes(const json_t *explain)
         printf("START  latest %s\n", text_of(start, "latest"));
 }
 
-void explain_print(const json_t *explain)
+void explain_print(const json_t *explain, const struct output *output)
 {
     print_state(explain);
+    print_lost(explain, output);
     print_gang(explain);
     print_origin(explain);
     print_nodes(json_object_get(explain, "nodes"));
@@ -428,7 +443,7 @@ static int print_explain(struct cli *cli, const struct args *args, const struct 
     if (r != 0)
         return r;
     print_head(job, explain, output);
-    explain_print(explain);
+    explain_print(explain, output);
     return EXIT_DONE;
 }
 
