@@ -64,7 +64,10 @@ static void column_held_by(const json_t *item, const struct output *output, stru
 static void column_asked(const json_t *item, const struct output *output, struct str *out)
 {
     (void)output;
-    str_add(out, text_of(item, text_of(item, "asked")[0] ? "asked" : "wants"));
+    if (text_of(item, "asked")[0])
+        job_add_asked(item, out);
+    else
+        str_add(out, text_of(item, "wants"));
 }
 
 static void column_free(const json_t *item, const struct output *output, struct str *out)
@@ -198,7 +201,7 @@ static void print_state(const json_t *explain)
         str_addf(&text, "  %s", code);
     if (json_object_get(reason, "asked")) {
         str_addf(&text, ": %s asked ", text_of(reason, "resource"));
-        output_text(reason, "asked", &text);
+        job_add_asked(reason, &text);
         add_part(reason, "free", ", free ", &text);
         add_part(reason, "limit", " of ", &text);
     } else if (json_object_get(reason, "wants") || json_object_get(reason, "has")) {
@@ -271,7 +274,10 @@ static void print_failed_node(const json_t *node, const char *code, const char *
 
     str_addf(&text, "%s", text_of(node, "name"));
     add_part(node, "resource", "  ", &text);
-    add_part(node, "asked", " needs ", &text);
+    if (json_object_get(node, "asked")) {
+        str_add(&text, " needs ");
+        job_add_asked(node, &text);
+    }
     add_part(node, "free", ", free ", &text);
     add_words(node, code, "  ", &text);
     if (json_object_get(node, "heldBy")) {

@@ -48,7 +48,7 @@ static void show_answer(struct call *call, const struct view_answer *answer)
     if (row->state == JOB_RUNNING && !row->is_degraded &&
         !evicts_for_all(call->server->options.engine))
         show_set(call->answer, "aboveMinimum", json_true());
-    show_explanation(call->answer, call, answer, call_job(call)->spec->memory_milli, only);
+    show_explanation(call->answer, call, answer, call_job(call)->spec, only);
     call->revision = answer->revision;
 }
 

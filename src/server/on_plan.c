@@ -13,7 +13,8 @@ json_t *plan_show_verdicts(const struct view_answer *answer, bool hides_jobs)
 
     for (size_t i = 0; i < answer->n_verdicts; i++) {
         const struct berth_verdict *verdict = &answer->verdicts[i];
-        json_t *object = json_object(), *reason = show_reason(verdict->reason, true, hides_jobs);
+        json_t *object = json_object(),
+               *reason = show_reason(verdict->reason, answer->spec, true, hides_jobs);
 
         show_text(object, "group", verdict->group);
         show_number(object, "tasks", verdict->n_tasks);
@@ -113,7 +114,7 @@ static void show_why(struct call *call, const struct view_answer *answer)
     show_text(object, "state", job_state_words[JOB_PENDING]);
     show_text(queue, "name", answer->queue_name);
     show_set(object, "queue", queue);
-    show_explanation(object, call, answer, call->server->memory_milli, NULL);
+    show_explanation(object, call, answer, answer->spec, NULL);
     show_set(call->answer, "explain", object);
 }
 

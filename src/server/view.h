@@ -96,8 +96,9 @@ struct view_answer {
     size_t n_victims;
     const struct view_stopping *stopping; /* plan */
     size_t n_stopping;
-    const char *queue_name; /* plan: of the job */
-    bool starts;            /* plan: some of it would, now or after evictions */
+    const struct job_spec *spec; /* plan, never: the job that was asked about */
+    const char *queue_name;      /* plan: of the job */
+    bool starts;                 /* plan: some of it would, now or after evictions */
     struct berth_queue_view queue;
     const struct berth_holder *holders; /* queue, with a resource */
     size_t n_holders, n_more;

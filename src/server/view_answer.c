@@ -224,6 +224,7 @@ static int suppose(struct asked *asked, struct berth_engine *engine, const struc
 
     if (!asked->spec)
         return err_set(&answer->err, -EINVAL, "a question about no job");
+    answer->spec = asked->spec;
     feed_job_from_spec(feed, asked->spec, plan_id, &answer->arena, &job);
     job.seq = UINT64_MAX;
     job.version = 1;
