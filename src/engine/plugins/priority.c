@@ -4,15 +4,54 @@
  */
 #include "engine/plugins.h"
 
-static int64_t rank_of(const struct session *s, const struct job *job)
+static int64_t rank_at(const struct session *s, const struct job *job, int64_t at_ms)
 {
     int64_t waited, points;
 
-    if (!s->policy->aging_step_ms || !job->kept->created_at_ms || job_n_ready(job))
+    if (!s->policy->aging_step_ms || !job->kept->created_at_ms)
         return job->priority;
-    waited = s->in.now_ms - job->kept->created_at_ms;
+    waited = at_ms - job->kept->created_at_ms;
     points = waited <= 0 ? 0 : waited / s->policy->aging_step_ms;
     return job->priority + (points > s->policy->aging_max ? s->policy->aging_max : points);
+}
+
+static int64_t rank_of(const struct session *s, const struct job *job)
+{
+    return job_n_ready(job) ? job->priority : rank_at(s, job, s->in.now_ms);
+}
+
+/* The rank at which a job started: of what runs by its first instant, of what is bound as it would
+ * be now. Of one that runs since nobody knows when it is the priority. */
+static int64_t start_rank(const struct session *s, const struct job *job)
+{
+    int64_t first_ms = s->in.now_ms;
+
+    for (size_t i = 0; i < job->n_tasks; i++) {
+        const struct task *task = &job->tasks[i];
+        bool runs = task->state == BERTH_TASK_RUNNING || task->state == BERTH_TASK_RELEASING;
+        if (runs && !task->started_at_ms)
+            return job->priority;
+        if ((runs || task->state == BERTH_TASK_BOUND) && task->started_at_ms &&
+            task->started_at_ms < first_ms)
+            first_ms = task->started_at_ms;
+    }
+    return rank_at(s, job, first_ms);
+}
+
+/*
+ * Whether a task is less urgent than another job. Its job has its place by the rank at which it started:
+ * else one that went first for its age would lose it at once to the one that it went before.
+ */
+static bool is_below(const struct session *s, const struct task *task, const struct job *other)
+{
+    const struct job *job = task->group->job;
+
+    if (job->priority >= other->priority)
+        return false;
+    if (rank_at(s, job, s->in.now_ms) < other->priority)
+        return true;
+    return (task->state == BERTH_TASK_PIPELINED ? rank_of(s, job) : start_rank(s, job)) <
+           other->priority;
 }
 
 static int job_order(struct session *s, struct plugin_use *use, const struct job *a,
@@ -51,11 +90,11 @@ static enum vote preemptable(struct session *s, struct plugin_use *use, const st
 {
     const struct job *job = task->group->job;
 
-    (void)s, (void)use;
+    (void)use;
     for (size_t i = 0; i < from->n; i++) {
         const struct group *victim = from->at[i]->group;
         bool below = victim->job == job ? victim->spec->priority < task->group->spec->priority
-                                        : victim->job->priority < job->priority;
+                                        : is_below(s, from->at[i], job);
         if (below)
             to->at[to->n++] = from->at[i];
     }
@@ -81,9 +120,9 @@ static bool has_victims(struct session *s, struct plugin_use *use, const struct 
 static enum vote evictable(struct session *s, struct plugin_use *use, const struct taking *taking,
                            const struct victims *from, struct victims *to)
 {
-    (void)s, (void)use;
+    (void)use;
     for (size_t i = 0; i < from->n; i++)
-        if (taking->reclaim || from->at[i]->group->job->priority < taking->job->priority)
+        if (taking->reclaim || is_below(s, from->at[i], taking->job))
             to->at[to->n++] = from->at[i];
     return VOTE_PERMIT;
 }
