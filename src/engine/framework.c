@@ -7,6 +7,7 @@
 #include "base/nearest.h"
 #include "base/quantity.h"
 #include "base/str.h"
+#include "engine/devices.h"
 #include "engine/session.h"
 #include "engine/topology.h"
 
@@ -354,6 +355,23 @@ bool queue_is_preemptive(struct session *s, const struct queue *queue, const str
         if (!use->plugin->preemptive(s, use, queue, task))
             return false;
     return true;
+}
+
+bool queue_may_take_back(struct session *s, const struct queue *queue, const struct group *like,
+                         const wide *need)
+{
+    const struct model *model = s->model;
+    struct asks asks = { ARENA_NEW0_N(s->lists, struct ask, model->dims.n + 1), 0 };
+    struct group group = *like;
+    struct task task = { .group = &group };
+    struct kind kind;
+
+    for (uint32_t d = 0; d < model->dims.n; d++)
+        if (need[d] > 0)
+            asks.at[asks.n++] = (struct ask){ d, wide_clamp(need[d]) };
+    kind = kind_asking(model, group.kind, asks);
+    group.kind = &kind;
+    return queue_is_preemptive(s, queue, &task);
 }
 
 bool queue_may_allocate(struct session *s, const struct queue *queue, const struct kind *kind,

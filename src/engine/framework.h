@@ -265,6 +265,14 @@ bool job_may_enqueue(struct session *s, const struct job *job, struct why *why);
 void job_note_enqueued(struct session *s, const struct job *job);
 bool queue_is_overused(struct session *s, const struct queue *queue);
 bool queue_is_preemptive(struct session *s, const struct queue *queue, const struct task *task);
+/**
+ * Whether a queue may take so much back, asked as if it were one task.
+ *
+ * @like  a group of the job
+ * @need  need[n_dims]
+ */
+bool queue_may_take_back(struct session *s, const struct queue *queue, const struct group *like,
+                         const wide *need);
 bool queue_may_allocate(struct session *s, const struct queue *queue, const struct kind *kind,
                         struct why *why);
 /** Whether a queue that may have more now may be refused it once some of the victims are gone. */

@@ -11,6 +11,7 @@
 #include "engine/fit.h"
 #include "engine/lines.h"
 #include "engine/protect.h"
+#include "engine/res.h"
 #include "engine/topology.h"
 
 bool job_is_admitted(struct session *s, struct job *job)
@@ -150,26 +151,35 @@ static void note_failed(struct session *s, struct job *job)
             (struct gang_failure){ s->number, touches(s), job->min_available, seat->placed };
 }
 
-static void visit(struct session *s, struct rounds *rounds, struct job *job)
+static void visit_domains(struct session *s, struct rounds *rounds, struct job *job)
+{
+    if (allocate_topology(s, job))
+        rounds_return_job(rounds, job);
+    else
+        protect_head(s, job);
+}
+
+/* Where `puts_off`, nothing is given to the job yet; true: for that alone it got nothing, and is to be
+ * visited again. */
+static bool visit(struct session *s, struct rounds *rounds, struct job *job, bool puts_off)
 {
     struct seat *seat = seat_of(s, job);
+    size_t next = seat->next;
     struct statement stmt;
     bool done;
 
     if (seat->is_refused)
-        return;
+        return false;
     seat->was_tried = true;
     seat->why.code = WAIT_NONE;
     if (job_has_topology(s, job)) {
-        if (allocate_topology(s, job))
-            rounds_return_job(rounds, job);
-        else
-            protect_head(s, job);
-        return;
+        if (!puts_off)
+            visit_domains(s, rounds, job);
+        return puts_off;
     }
     if (has_failed(s, job)) {
         protect_head(s, job);
-        return;
+        return false;
     }
     stmt = allocate_tasks(s, job, &done);
     if (job->min_available > 1 && s->policy->gang_search_steps && !job_is_ready(s, job))
@@ -180,13 +190,19 @@ static void visit(struct session *s, struct rounds *rounds, struct job *job)
     }
     if (done && !protect_admits(s, job)) {
         statement_discard(&stmt);
-        return;
+        return false;
+    }
+    if (done && puts_off && s->log.n > stmt.mark) {
+        statement_discard(&stmt);
+        seat->next = next;
+        return true;
     }
     if (!done || !job_is_ready(s, job))
-        return; /* what is only promised keeps its place until the session ends */
+        return false; /* what is only promised keeps its place until the session ends */
     statement_commit(&stmt, job);
     if (seat->next < seat->list.n)
         rounds_return_job(rounds, job);
+    return false;
 }
 
 static void note_over(struct session *s, struct rounds *rounds, struct queue *queue)
@@ -234,6 +250,94 @@ static bool is_ready_to_go(struct session *s, struct job *job)
     return seat_of(s, job)->list.n > 0;
 }
 
+/* --- Whose turn it is */
+
+/*
+ * The queues' turns. First those in which a queue has what it could take back; when it comes to a job that
+ * would go beyond that, it waits until all the others have come to theirs. Else what goes beyond might be taken
+ * back at once. A job that finds no room anyhow is no reason to wait: else it would matter how many of
+ * those that are alike are looked at.
+ */
+struct turns {
+    struct rounds rounds;
+    VEC_OF(struct queue *) beyond; /* they wait for the rest */
+    bool within;                   /* only what could be taken back is given yet */
+    bool forgets;                  /* which nodes refused a role */
+};
+
+static bool is_taken_back(const struct session *s)
+{
+    return !s->setup->is_reference && !s->setup->is_beam &&
+           (setup_has_action(s->setup, "reclaim") || setup_has_action(s->setup, "gangreclaim"));
+}
+
+/* What the first pending tasks of a job ask for together, at most so many of them. */
+static wide *sum_of_next(struct session *s, const struct victims *list, size_t n)
+{
+    wide *sum = ARENA_NEW0_N(s->lists, wide, s->model->dims.n + 1);
+
+    for (size_t i = 0; i < list->n && n; i++) {
+        if (list->at[i]->state != BERTH_TASK_PENDING)
+            continue;
+        res_add_asks(sum, task_asks(list->at[i]), 1);
+        n--;
+    }
+    return sum;
+}
+
+/* Whether the next that a job needs (its minimum, then task by task) is more than its queue could
+ * take back. */
+static bool goes_beyond(struct session *s, struct job *job)
+{
+    const struct seat *seat = seat_of(s, job);
+    uint32_t ready = job_n_ready(job);
+    size_t next = seat->next;
+    bool beyond;
+
+    while (next < seat->list.n && seat->list.at[next]->state != BERTH_TASK_PENDING)
+        next++;
+    if (next == seat->list.n)
+        return false;
+    if (ready + 1 >= job->min_available)
+        return !queue_is_preemptive(s, job->queue, seat->list.at[next]);
+    s->lists = &s->scratch; /* turns are many; what they leave must not add up */
+    beyond = !queue_may_take_back(s, job->queue, seat->list.at[next]->group,
+                                  sum_of_next(s, &seat->list, job->min_available - ready));
+    s->lists = &s->arena;
+    arena_clear(&s->scratch);
+    return beyond;
+}
+
+static void give_turn(struct session *s, struct turns *turns, struct queue *queue)
+{
+    struct job *job;
+
+    if (queue_is_overused(s, queue)) {
+        note_over(s, &turns->rounds, queue);
+        return;
+    }
+    job = rounds_job(&turns->rounds, queue);
+    if (!job)
+        return;
+    list_tasks(s, job);
+    seat_of(s, job)->forgets = turns->forgets;
+    if (visit(s, &turns->rounds, job, turns->within && goes_beyond(s, job))) {
+        rounds_return_job(&turns->rounds, job);
+        VEC_PUSH(&turns->beyond, queue);
+        return;
+    }
+    rounds_go_on(&turns->rounds, job);
+    rounds_return_queue(&turns->rounds, queue);
+}
+
+static void give_turns(struct session *s, struct turns *turns)
+{
+    struct queue *queue;
+
+    while (!session_is_spent(s) && (queue = rounds_queue(&turns->rounds)))
+        give_turn(s, turns, queue);
+}
+
 static const struct argument known[] = { { "predicateErrorCacheEnable", ARG_BOOL, 0 } };
 
 static void run(struct session *s, const struct berth_value *arguments)
@@ -242,34 +346,25 @@ static void run(struct session *s, const struct berth_value *arguments)
         bool cache;
     } read = { true };
     struct err err = { 0 };
-    struct rounds rounds;
-    struct queue *queue;
+    struct turns turns = { .within = is_taken_back(s) };
 
     if (arguments_read(arguments, known, COUNT_OF(known), NULL, &read, &err) < 0)
         return; /* was checked when the configuration came */
+    turns.forgets = !read.cache;
     reservations_hold(s);
     lines_part_placed(s);
-    rounds_init(&rounds, s);
+    rounds_init(&turns.rounds, s);
     VEC_EACH (job, &s->watched)
         if (is_ready_to_go(s, *job))
-            rounds_add_job(&rounds, *job);
-    rounds_add_lines(&rounds, is_ready_to_go);
-    while (!session_is_spent(s) && (queue = rounds_queue(&rounds))) {
-        struct job *job;
-        if (queue_is_overused(s, queue)) {
-            note_over(s, &rounds, queue);
-            continue;
-        }
-        job = rounds_job(&rounds, queue);
-        if (!job)
-            continue;
-        list_tasks(s, job);
-        seat_of(s, job)->forgets = !read.cache;
-        visit(s, &rounds, job);
-        rounds_go_on(&rounds, job);
-        rounds_return_queue(&rounds, queue);
-    }
-    rounds_fini(&rounds);
+            rounds_add_job(&turns.rounds, *job);
+    rounds_add_lines(&turns.rounds, is_ready_to_go);
+    give_turns(s, &turns);
+    turns.within = false;
+    VEC_EACH (queue, &turns.beyond)
+        rounds_return_queue(&turns.rounds, *queue);
+    give_turns(s, &turns);
+    VEC_FINI(&turns.beyond);
+    rounds_fini(&turns.rounds);
 }
 
 static int check(const struct berth_value *arguments, struct err *err)

@@ -66,23 +66,6 @@ static void set_pending(struct gang_hunt *h)
     }
 }
 
-/* Whether the queue may take so much back, asked as if it were one task. */
-static bool may_reclaim(const struct gang_hunt *h)
-{
-    const struct model *model = h->s->model;
-    struct asks asks = { ARENA_NEW0_N(&h->s->arena, struct ask, model->dims.n + 1), 0 };
-    struct group group = *h->pending.at[0]->group;
-    struct task task = { .group = &group };
-    struct kind kind;
-
-    for (uint32_t d = 0; d < model->dims.n; d++)
-        if (h->need[d] > 0)
-            asks.at[asks.n++] = (struct ask){ d, wide_clamp(h->need[d]) };
-    kind = kind_asking(model, group.kind, asks);
-    group.kind = &kind;
-    return queue_is_preemptive(h->s, h->job->queue, &task);
-}
-
 /* --- Placing it */
 
 static bool place_one(const struct gang_hunt *h, struct statement *stmt, struct task *task)
@@ -341,7 +324,7 @@ static void visit(struct session *s, struct job *job, bool reclaim, const struct
     if (!queue_may_preempt(job->queue) ||
         (!s->setup->is_reference && !task_may_preempt(h.pending.at[0])))
         return;
-    if (reclaim && !may_reclaim(&h))
+    if (reclaim && !queue_may_take_back(s, job->queue, h.pending.at[0]->group, h.need))
         return;
     whole.for_evictions = true;
     domains = gradients_of(s, &whole, &topology_of(s)->at[0]);
