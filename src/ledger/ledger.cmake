@@ -2,7 +2,7 @@
 berth_house(ledger USES base api
     SOURCES base batch changes check check_held check_queue faulty judge judge_attempt judge_bind judge_held
             judge_job judge_labels judge_lease judge_node judge_order judge_queue ledger memory mirror mirror_held mirror_load mirror_queue
-            op pace reader row_read schema
+            op opening pace reader row_read schema
             sqlite sqlite_sql store writer
     LIBS PkgConfig::sqlite3 PkgConfig::jansson Threads::Threads)
 

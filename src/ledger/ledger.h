@@ -61,6 +61,7 @@ struct ledger_options {
     const char *store; /* "memory:", "sqlite:PATH", "faulty:N:STORE" (fails at the N-th call) */
     const struct clock *clock;
     const char *server; /* this server's id, for leases and batch names */
+    bool is_restored;   /* it takes another's place, as a backup does: a new incarnation begins */
     /* Called at named points (kill points): "before-lock", "after-catch-up", "before-commit",
      * "after-commit"; NULL none. For tests. */
     void (*at_point)(const char *point);
@@ -85,6 +86,13 @@ void ledger_close(struct ledger *ledger);
 
 /** Random, new at create and restore. */
 const char *ledger_incarnation(const struct ledger *ledger);
+/** Random, new at each open. */
+const char *ledger_opening(const struct ledger *ledger);
+/**
+ * Whether the ledger has the revision that an opening wrote, or read; false for those of another
+ * ledger, of a copy that went another way, and of openings that are forgotten. Any thread.
+ */
+bool ledger_has(const struct ledger *ledger, const char *opening, uint64_t revision);
 /** NULL while the store can be written; else why it cannot (a full disk ...). Any thread; copy it
  * into out (240 bytes). */
 bool ledger_is_writable(const struct ledger *ledger, char out[240]);
@@ -290,6 +298,7 @@ struct held_attempt {
 struct op_register {
     char *node, *boot_id, *address;
     char *incarnation; /* that the agent knows; "" none yet */
+    char *opening;     /* which of its openings wrote the revision seen; "" or NULL: it says none */
     uint64_t revision_seen;
     char *offers, *labels, *taints, *info, *images; /* JSON as in struct row_node */
     char *identity;                                 /* "" or NULL: it says none */
@@ -298,8 +307,8 @@ struct op_register {
     struct held_attempt *held;
     size_t n_held;
     uint64_t generation; /* out */
-    bool is_other_life;  /* out: the agent knows another incarnation (or a later revision):
-                                 it keeps its containers and reports them as orphans */
+    bool is_other_life;  /* out: the agent knows another incarnation: it keeps its containers and
+                            reports them as orphans */
 };
 
 struct op_beat {
