@@ -15,8 +15,9 @@
 
 #include "api/problem.h"
 #include "base/err.h"
+#include "base/quantity.h"
 
-#define JOB_DURATION_MAX_MS (INT64_C(3650) * 86400000)
+#define JOB_DURATION_MAX_MS DURATION_MAX_MS
 
 /* The limits of a job; each is stated in GET /v1/limits and tested. */
 enum {
