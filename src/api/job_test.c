@@ -194,6 +194,7 @@ static const struct {
     { "a budget of more than all", IMG "budget: {maxUnavailable: 101%}\n",
       "2:10 /budget/maxUnavailable: \"101%\" is neither a number, 0 to 10000, nor a part in "
       "percent, 0% to 100%" },
+    { "a budget above the tasks", IMG "replicas: 2\nbudget: {minAvailable: 9}\n", "" },
     { "a budget below none", IMG "budget:\n  minAvailable: -1\n",
       "3:3 /budget/minAvailable: -1 is outside of 0 to 10000" },
     { "user and group", IMG "user: 1000:1000\n", "" },
