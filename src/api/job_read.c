@@ -28,6 +28,12 @@ static const struct json_key job_keys[] = {
     { .name = "preemptable" }, { .name = "budget" },    { .name = "groups" },
 };
 
+/* Of a job that was accepted; no user's file says them. */
+static const struct json_key accepted_keys[] = {
+    { .name = "memoryMilli" },
+    { .name = "limitSubmitted" },
+};
+
 static const struct json_key retries_keys[] = {
     { .name = "max" },
     { .name = "backoff" },
@@ -232,10 +238,10 @@ static bool check_keys(const struct json_at *top, bool is_new)
     const struct json_key *of_group = job_group_keys(&n_group);
     struct json_key keys[KEYS_MAX];
 
-    assert(n + n_group < KEYS_MAX);
+    assert(n + n_group + COUNT_OF(accepted_keys) <= KEYS_MAX);
     memcpy(keys, job_keys, sizeof(job_keys));
-    if (!is_new)
-        keys[n++] = (struct json_key){ .name = "memoryMilli" };
+    for (size_t i = 0; !is_new && i < COUNT_OF(accepted_keys); i++)
+        keys[n++] = accepted_keys[i];
     for (size_t i = 0; i < n_group; i++)
         if (!job_group_shares(of_group[i].name))
             keys[n++] = of_group[i];
@@ -280,6 +286,9 @@ static int read_spec(const json_t *object, const char *fallback, bool is_new, st
     if (is_new)
         check_new(&top);
     job_spec_set_headroom(spec, is_new ? 1000 : read_headroom(&top));
+    spec->limit_submitted_ms = LIMIT_UNCHANGED;
+    if (!is_new)
+        json_get_duration(&top, "limitSubmitted", JOB_DURATION_MAX_MS, &spec->limit_submitted_ms);
     if (problem->code)
         return -EINVAL;
     *out = TAKE(spec);

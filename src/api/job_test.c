@@ -446,6 +446,32 @@ TEST(headroom_is_fixed_with_the_job_and_is_no_part_of_what_its_user_said)
     CHECK_TEXT(problem.fields[0].pointer, "/memoryMilli");
 }
 
+TEST(a_limit_that_is_changed_says_what_it_was_and_the_user_cannot)
+{
+    static const char text[] = "{\"name\":\"a\",\"image\":\"dir:/i\",\"limit\":\"1h\"}";
+    CLEANUP(job_spec_freep) struct job_spec *spec = NULL, *back = NULL;
+    CLEANUP(freep) char *plain = NULL, *canonical = NULL, *again = NULL;
+    struct problem problem = { 0 };
+    struct err err = { 0 };
+
+    CHECK_EQ(job_spec_from_text("x", text, strlen(text), &spec, &problem), 0);
+    plain = job_spec_to_text(spec, NULL);
+    CHECK(!strstr(plain, "limitSubmitted"));
+    job_spec_set_limit(spec, 7200000);
+    job_spec_set_limit(spec, 0);
+    canonical = job_spec_to_text(spec, NULL);
+    CHECK_OK(job_spec_from_canonical(canonical, &back, &err), &err);
+    CHECK_EQ(back->limit_ms, 0);
+    CHECK_EQ(back->limit_submitted_ms, 3600000);
+    CHECK_EQ(job_spec_own_limit(back), 3600000);
+    job_spec_set_limit(back, 3600000); /* as it was: nothing is left of it */
+    again = job_spec_to_text(back, NULL);
+    CHECK_TEXT(again, plain);
+    job_spec_freep(&back);
+    CHECK_EQ(job_spec_from_text("x", canonical, strlen(canonical), &back, &problem), -EINVAL);
+    CHECK_TEXT(problem.fields[0].pointer, "/limitSubmitted");
+}
+
 /* One job, said in each of the four ways. */
 TEST(job_is_the_same_by_flags_script_json_and_yaml)
 {
