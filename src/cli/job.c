@@ -251,6 +251,10 @@ void job_add_reason(const json_t *job, struct str *out)
     add_member(reason, "asked", " asked ", out);
     add_member(reason, "free", ", free ", out);
     add_member(reason, "limit", " of ", out);
+    if (!json_object_get(reason, "node")) { /* nothing that one node lacks */
+        add_member(reason, "wants", "  wants ", out);
+        add_member(reason, "has", ", the cluster has ", out);
+    }
     job_add_blocker(reason, out);
     if (json_array_size(reasons) > 1)
         str_addf(out, "  (and %zu more)", json_array_size(reasons) - 1);

@@ -447,6 +447,21 @@ limit_of() { "$BERTH" job show "$1" -o json | jq -r '.spec.limit // "none"'; }
     "$BERTH" queue delete brief
 }
 
+@test "what wants a network domain where there is none says that it waits for one" {
+    id=$("$BERTH" submit -o id --runtime process --cpu 1m --tasks 2 --gang --topology hard:0 -- true)
+    says='TOPOLOGY +wants one network domain of tier 0 at most, the cluster has no network domains'
+    until_true 20 sh -c "'$BERTH' job show '$id' | grep -qE '^INFO +$says'"
+    "$BERTH" ps --no-header | grep -qE "^$id .*$says"
+    run "$BERTH" explain "$id"
+    [[ $output == *"PENDING  TOPOLOGY: wants one network domain of tier 0 at most, the cluster has no network domains"* ]]
+    [[ $output == *"hyperNodes"* ]]
+    "$BERTH" explain "$id" -o json | jq -e '.reason.has == "no network domains"'
+    run "$BERTH" plan --runtime process --cpu 1m --topology hard:0 -- true
+    [ "$status" -eq 4 ]
+    [[ $output == *"the cluster has no network domains"* ]]
+    "$BERTH" cancel "$id"
+}
+
 # speaks_every_format WORDS...: a verb that lists or shows, and its arguments.
 speaks_every_format() {
     local format lines
