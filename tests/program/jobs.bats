@@ -447,6 +447,18 @@ limit_of() { "$BERTH" job show "$1" -o json | jq -r '.spec.limit // "none"'; }
     "$BERTH" queue delete brief
 }
 
+@test "a gang starts whole though all or some of it asks for nothing" {
+    id=$("$BERTH" submit -o id --runtime process --tasks 3 --gang -- true)
+    "$BERTH" wait "$id" --timeout 60s
+    printf '%s' 'minAvailable: 3
+groups:
+- {name: asks, runtime: process, command: ["true"], resources: {cpu: 10m}}
+- {name: idle, replicas: 2, runtime: process, command: ["true"]}
+' >"$BATS_TEST_TMPDIR/mixed.yaml"
+    id=$("$BERTH" submit -o id "$BATS_TEST_TMPDIR/mixed.yaml")
+    "$BERTH" wait "$id" --timeout 60s
+}
+
 @test "what wants a network domain where there is none says that it waits for one" {
     id=$("$BERTH" submit -o id --runtime process --cpu 1m --tasks 2 --gang --topology hard:0 -- true)
     says='TOPOLOGY +wants one network domain of tier 0 at most, the cluster has no network domains'
