@@ -108,7 +108,8 @@ const struct code_text wait_codes[WAIT_CODE_COUNT] = {
                         "Change the affinity.", 0 },
     [WAIT_TOPOLOGY] = { "TOPOLOGY", "The job's network topology rules the node out.",
                         "Allow a higher tier (topology of the job file), start fewer tasks "
-                        "together, or wait for room under one domain.",
+                        "together, wait for room under one domain, or list network domains "
+                        "(hyperNodes of the server's configuration).",
                         0 },
     [WAIT_NODE_BUSY] = { "NODE_BUSY", "Measured use of the node is above the limit.",
                          "Wait, or raise the limit.", 0 },
