@@ -64,7 +64,10 @@ static void column_held_by(const json_t *item, const struct output *output, stru
 static void column_asked(const json_t *item, const struct output *output, struct str *out)
 {
     (void)output;
-    str_add(out, text_of(item, text_of(item, "asked")[0] ? "asked" : "wants"));
+    if (text_of(item, "asked")[0])
+        job_add_asked(item, out);
+    else
+        str_add(out, text_of(item, "wants"));
 }
 
 static void column_free(const json_t *item, const struct output *output, struct str *out)
@@ -199,7 +202,7 @@ static void print_state(const json_t *explain)
         str_addf(&text, "  %s", code);
     if (json_object_get(reason, "asked")) {
         str_addf(&text, ": %s asked ", text_of(reason, "resource"));
-        output_text(reason, "asked", &text);
+        job_add_asked(reason, &text);
         add_part(reason, "free", ", free ", &text);
         add_part(reason, "limit", " of ", &text);
     } else if (json_object_get(reason, "wants") || json_object_get(reason, "has")) {
@@ -242,6 +245,20 @@ static void print_gang(const json_t *explain)
     }
 }
 
+/* Room that was held for it and went to another, who could have preempted it. */
+static void print_lost(const json_t *explain, const struct output *output)
+{
+    const json_t *lost = json_object_get(explain, "lost");
+    CLEANUP(str_fini) struct str age = { 0 };
+
+    if (!lost)
+        return;
+    output_age(lost, "at", output, &age);
+    printf("what was held for it went to %s, %s%s%s\n",
+           text_of(lost, "takenBy")[0] ? text_of(lost, "takenBy") : "another job",
+           output->is_absolute ? "at " : "", str_text(&age), output->is_absolute ? "" : " ago");
+}
+
 static void print_origin(const json_t *explain)
 {
     CLEANUP(str_fini) struct str text = { 0 };
@@ -258,7 +275,10 @@ static void print_failed_node(const json_t *node, const char *code, const char *
 
     str_addf(&text, "%s", text_of(node, "name"));
     add_part(node, "resource", "  ", &text);
-    add_part(node, "asked", " needs ", &text);
+    if (json_object_get(node, "asked")) {
+        str_add(&text, " needs ");
+        job_add_asked(node, &text);
+    }
     add_part(node, "free", ", free ", &text);
     add_words(node, code, "  ", &text);
     if (json_object_get(node, "heldBy")) {
@@ -381,9 +401,10 @@ static void print_changes(const json_t *explain)
         printf("START  latest %s\n", text_of(start, "latest"));
 }
 
-void explain_print(const json_t *explain)
+void explain_print(const json_t *explain, const struct output *output)
 {
     print_state(explain);
+    print_lost(explain, output);
     print_gang(explain);
     print_origin(explain);
     print_nodes(json_object_get(explain, "nodes"));
@@ -429,7 +450,7 @@ static int print_explain(struct cli *cli, const struct args *args, const struct 
     if (r != 0)
         return r;
     print_head(job, explain, output);
-    explain_print(explain);
+    explain_print(explain, output);
     return EXIT_DONE;
 }
 

@@ -4,7 +4,9 @@
 
 #include <jansson.h>
 
+#include "cli/output.h"
+
 /** Prints why a job waits, or would: the code, the gang, nodes, changes and the latest start. */
-void explain_print(const json_t *explain);
+void explain_print(const json_t *explain, const struct output *output);
 
 #endif

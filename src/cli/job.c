@@ -239,6 +239,11 @@ void job_add_blocker(const json_t *reason, struct str *out)
                  blocker);
 }
 
+void job_add_asked(const json_t *reason, struct str *out)
+{
+    output_text(reason, json_object_get(reason, "askedAs") ? "askedAs" : "asked", out);
+}
+
 void job_add_reason(const json_t *job, struct str *out)
 {
     const json_t *reasons = json_object_get(job, "reasons");
@@ -248,7 +253,10 @@ void job_add_reason(const json_t *job, struct str *out)
         return;
     output_text(reason, "code", out);
     add_member(reason, "resource", "  ", out);
-    add_member(reason, "asked", " asked ", out);
+    if (json_object_get(reason, "asked")) {
+        str_add(out, " asked ");
+        job_add_asked(reason, out);
+    }
     add_member(reason, "free", ", free ", out);
     add_member(reason, "limit", " of ", out);
     if (!json_object_get(reason, "node")) { /* nothing that one node lacks */

@@ -39,6 +39,8 @@ bool job_state_is_over(const char *state);
  * none. */
 void job_add_reason(const json_t *job, struct str *out);
 
+/** Adds what a task asks; where it holds more than that, both: "5Gi (4Gi x 1.25)". */
+void job_add_asked(const json_t *reason, struct str *out);
 /** Adds who stands in the way, "  held by j-7" or "  behind j-7": an id alone would not say what it
  * has to do with this job. */
 void job_add_blocker(const json_t *reason, struct str *out);

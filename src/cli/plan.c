@@ -72,13 +72,29 @@ static int print_rows(struct cli *cli, const struct output *output, const struct
     return 0;
 }
 
-static void print_wait(json_int_t n_takes)
+/* Who was told to stop already and must end first: ", until j-3/task.0#1 has ended". */
+static void print_stopping(const json_t *plan, const char *before)
 {
+    const json_t *list = json_object_get(plan, "stopping"), *stopping;
+    size_t i, n = json_array_size(list);
+
+    json_array_foreach(list, i, stopping)
+        printf("%s%s", i ? ", " : before,
+               text_of(stopping, "attempt")[0] ? text_of(stopping, "attempt") : "another");
+    if (n)
+        printf(" %s ended", n == 1 ? "has" : "have");
+}
+
+static void print_wait(const json_t *plan)
+{
+    json_int_t n_takes = json_integer_value(json_object_get(plan, "takes"));
+
+    printf("would WAIT");
     if (n_takes)
-        printf("would WAIT for room that is held for %" JSON_INTEGER_FORMAT " other%s now\n",
-               n_takes, n_takes == 1 ? "" : "s");
-    else
-        printf("would WAIT\n");
+        printf(" for room that is held for %" JSON_INTEGER_FORMAT " other%s now", n_takes,
+               n_takes == 1 ? "" : "s");
+    print_stopping(plan, ", until ");
+    printf("\n");
 }
 
 static int print_start(struct cli *cli, const struct output *output, const json_t *job,
@@ -97,6 +113,7 @@ static int print_start(struct cli *cli, const struct output *output, const json_
     if (n_takes)
         printf(" on room that is held for %" JSON_INTEGER_FORMAT " other%s", n_takes,
                n_takes == 1 ? "" : "s");
+    print_stopping(plan, " once ");
     printf(": ");
     printf("%zu of %" JSON_INTEGER_FORMAT " tasks\n", json_array_size(placements),
            count_tasks(job));
@@ -130,10 +147,10 @@ static int print_plan(struct cli *cli, const struct output *output, const json_t
         if (why)
             printf("\nThe rest would wait:\n");
     } else {
-        print_wait(json_integer_value(json_object_get(plan, "takes")));
+        print_wait(plan);
     }
     if (why)
-        explain_print(why);
+        explain_print(why, output);
     return starts ? EXIT_DONE : EXIT_WAITS;
 }
 

@@ -81,6 +81,8 @@ static void print_rooms(const struct output *output, const json_t *job)
         if (json_object_get(reservation, "takenBy"))
             fprintf(output->to, " by %s",
                     json_string_value(json_object_get(reservation, "takenBy")));
+        print_words(json_object_get(reservation, "stopping"), ", waits for the end of ",
+                    output->to);
         fputc('\n', output->to);
     }
 }

@@ -364,7 +364,7 @@ static void add_reason(const json_t *reason, struct str *out)
         str_add(out, " asks ");
         output_text(reason, "resource", out);
         str_add(out, " ");
-        output_text(reason, "asked", out);
+        job_add_asked(reason, out);
         str_add(out, ", at most ");
         output_text(reason, "limit", out);
     }

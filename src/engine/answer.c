@@ -8,6 +8,7 @@
 #include "engine/outside.h"
 #include "engine/session.h"
 #include "engine/shape.h"
+#include "engine/victims.h"
 
 const char *const berth_group_kind_words[BERTH_GROUP_KIND_COUNT] = {
     [BERTH_GROUP_BIND] = "bind",       [BERTH_GROUP_EVICT] = "evict",
@@ -192,7 +193,50 @@ static size_t find_evictions(struct berth_part *const *sorted, size_t n, const c
     return end - low;
 }
 
-/* What a reserved part waits for: the evictions of its group on its node. */
+static bool is_short(const struct column *c, const struct node *node)
+{
+    return c->pipelined[node->at] > column_idle(c, node->at);
+}
+
+/* Whether the end of a task frees what is promised on its node and not there yet. */
+static bool is_waited_for(const struct model *model, const struct task *task)
+{
+    const struct asks *asks = task_asks(task);
+
+    for (size_t i = 0; i < asks->n && task->state == BERTH_TASK_RELEASING; i++)
+        if (asks->at[i].value && is_short(&model->columns[asks->at[i].dim], task->node))
+            return true;
+    return false;
+}
+
+static bool is_evicted_by(struct berth_part *const *evictions, size_t n, const struct task *task)
+{
+    for (size_t i = 0; i < n; i++)
+        if (evictions[i]->task.index == task->index &&
+            strcmp(evictions[i]->task.job, task->group->job->id) == 0 &&
+            strcmp(evictions[i]->task.group, task->group->spec->name) == 0)
+            return true;
+    return false;
+}
+
+/* What a reserved part waits for: the evictions of its group on its node, and others there who are
+ * stopping already, if that takes them. */
+static void list_waits(struct session *s, struct berth_part *part, struct berth_part *const *own,
+                       size_t n_own)
+{
+    struct node *node = node_find(s->model, part->node);
+    struct victims there =
+        node && node->at != NOWHERE ? node_tasks(s, node) : (struct victims){ 0 };
+    struct berth_task_ref *waits = ARENA_NEW0_N(s->out, struct berth_task_ref, n_own + there.n + 1);
+
+    for (size_t i = 0; i < n_own; i++)
+        waits[part->n_waits++] = own[i]->task;
+    for (size_t i = 0; i < there.n; i++)
+        if (is_waited_for(s->model, there.at[i]) && !is_evicted_by(own, n_own, there.at[i]))
+            waits[part->n_waits++] = task_refer(s, there.at[i], NULL, there.at[i]->attempt);
+    part->waits = waits;
+}
+
 static void add_waits(struct session *s, struct berth_group *group, struct berth_part *parts)
 {
     struct berth_part **sorted = NEW0_N(struct berth_part *, group->n_parts + 1);
@@ -203,14 +247,11 @@ static void add_waits(struct session *s, struct berth_group *group, struct berth
             sorted[n++] = &parts[i];
     qsort(sorted, n, sizeof(struct berth_part *), by_node);
     for (size_t i = 0; i < group->n_parts; i++) {
-        struct berth_task_ref *waits;
+        size_t n_own;
         if (parts[i].kind != BERTH_PART_RESERVE)
             continue;
-        parts[i].n_waits = find_evictions(sorted, n, parts[i].node, &first);
-        waits = ARENA_NEW0_N(s->out, struct berth_task_ref, parts[i].n_waits + 1);
-        for (size_t k = 0; k < parts[i].n_waits; k++)
-            waits[k] = sorted[first + k]->task;
-        parts[i].waits = waits;
+        n_own = find_evictions(sorted, n, parts[i].node, &first);
+        list_waits(s, &parts[i], &sorted[first], n_own);
     }
     free(sorted);
 }

@@ -638,13 +638,12 @@ static void try_time(struct search *q, const struct berth_task_ref *ref)
 
 static void note_fails(struct search *q, const struct task *task)
 {
-    struct session *s = session_open(q->model, engine_setup(q->engine), &q->in, q->own);
+    CLEANUP(berth_decisions_free) struct berth_decisions decisions = { 0 };
+    struct session *s = explain_run(q->engine, &q->in, task, &decisions);
 
     q->fails = ARENA_NEW0_N(q->own, enum wait_code, q->model->nodes.n + 1);
-    NODE_EACH (node, q->model) {
-        enum room room;
-        q->fails[node->at] = fail_code(q->model, fit_fail(s, task->group->kind, node, &room));
-    }
+    NODE_EACH (node, q->model)
+        q->fails[node->at] = fail_code(q->model, explain_fail(s, task->group->kind, node));
     session_close(s);
 }
 

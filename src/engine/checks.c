@@ -173,8 +173,7 @@ static void check_rest(struct checks *c)
 static void check_amounts(struct checks *c)
 {
     const struct model *model = c->s->model;
-    enum room room;
-    fail_t fail = fit_fail(c->s, c->kind, c->node, &room);
+    fail_t fail = explain_fail(c->s, c->kind, c->node);
 
     for (size_t i = 0; i < c->kind->asks.n; i++) {
         uint32_t dim = c->kind->asks.at[i].dim;
@@ -185,6 +184,7 @@ static void check_amounts(struct checks *c)
         check = add(c, arena_text(c->arena, model->dims.at[dim]->name));
         detail_of_dim(model, c->kind, c->node, dim, c->arena, &check->result);
         if (fail != FAIL_NONE && (fail == FAIL_DIM + dim ||
+                                  c->kind->asks.at[i].value > column_idle(column, c->node->at) ||
                                   c->kind->asks.at[i].value > column_future(column, c->node->at)))
             check->result.code = model->dims.at[dim]->code;
     }
@@ -195,7 +195,7 @@ int berth_engine_checks(struct berth_engine *engine, const struct berth_cycle_in
                         const struct berth_task_ref *ref, const char *id, struct arena *arena,
                         const struct berth_check **out, size_t *n, struct err *err)
 {
-    CLEANUP(arena_fini) struct arena own = { 0 };
+    CLEANUP(berth_decisions_free) struct berth_decisions decisions = { 0 };
     struct model *model = engine_model(engine);
     struct task *task = task_named(model, ref, err);
     struct node *node = task ? node_named(model, id, err) : NULL;
@@ -204,8 +204,7 @@ int berth_engine_checks(struct berth_engine *engine, const struct berth_cycle_in
     if (!node)
         return -ENOENT;
     c.kind = task->group->kind;
-    c.s = session_open(model, engine_setup(engine), in, &own);
-    explain_hold(c.s, task->group->job);
+    c.s = explain_run(engine, in, task, &decisions);
     check_state(&c);
     check_single(&c);
     check_rest(&c);

@@ -298,13 +298,12 @@ static void finish(struct session *s, struct berth_decisions *out)
         answer_digest(s, out);
 }
 
-int berth_engine_cycle(struct berth_engine *engine, const struct berth_cycle_in *in,
-                       struct berth_decisions *out, struct err *err)
+struct session *engine_run(struct berth_engine *engine, const struct berth_cycle_in *in,
+                           struct berth_decisions *out)
 {
     const struct setup *setup = engine->setup;
     struct session *s;
 
-    (void)err;
     *out = (struct berth_decisions){ 0 };
     out->arena = NEW0(struct arena);
     s = session_open(&engine->model, setup, in, out->arena);
@@ -314,7 +313,14 @@ int berth_engine_cycle(struct berth_engine *engine, const struct berth_cycle_in 
         setup->actions[i]->run(s, setup->action_arguments[i]);
     }
     finish(s, out);
-    session_close(s);
+    return s;
+}
+
+int berth_engine_cycle(struct berth_engine *engine, const struct berth_cycle_in *in,
+                       struct berth_decisions *out, struct err *err)
+{
+    (void)err;
+    session_close(engine_run(engine, in, out));
     return 0;
 }
 

@@ -7,6 +7,14 @@
 struct model *engine_model(struct berth_engine *engine);
 const struct setup *engine_setup(const struct berth_engine *engine);
 
+/**
+ * Runs a cycle whose changes still stand when it returns; session_close takes them back.
+ *
+ * @out  as of berth_engine_cycle; outlives the session
+ */
+struct session *engine_run(struct berth_engine *engine, const struct berth_cycle_in *in,
+                           struct berth_decisions *out);
+
 /* An object as it would be exported; members of tasks stand in place. */
 struct export_now {
     const void *object;

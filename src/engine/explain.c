@@ -7,7 +7,7 @@
 #include "base/str.h"
 #include "engine/actions.h"
 #include "engine/detail.h"
-#include "engine/fit.h"
+#include "engine/devices.h"
 
 struct outcome outcome_of(const struct berth_decisions *decisions, const char *job)
 {
@@ -31,23 +31,62 @@ struct outcome outcome_of(const struct berth_decisions *decisions, const char *j
     return outcome;
 }
 
-void explain_hold(struct session *s, const struct job *job)
+/* Takes a placement of the session out of its log. */
+static void take_out(struct session *s, size_t i)
 {
+    statement_take_out(s, &s->log.at[i]);
+    memmove(&s->log.at[i], &s->log.at[i + 1], (s->log.n - i - 1) * sizeof(s->log.at[i]));
+    s->log.n--;
+}
+
+struct session *explain_run(struct berth_engine *engine, const struct berth_cycle_in *in,
+                            const struct task *task, struct berth_decisions *out)
+{
+    struct session *s = engine_run(engine, in, out);
+    const struct job *job = task->group->job;
     struct statement stmt;
 
-    reservations_hold(s);
+    for (size_t i = s->log.n; i-- > 0;) {
+        const struct op *op = &s->log.at[i];
+        if (op->kind == OP_ALLOCATE && op->task->state == BERTH_TASK_ALLOCATED &&
+            (op->task == task || (!op->is_sealed && op->task->group->job == job)))
+            take_out(s, i);
+    }
     stmt = statement_open(s);
     for (size_t i = 0; i < job->n_tasks; i++)
-        if (task_room(s, &job->tasks[i]))
+        if (job->tasks[i].state == BERTH_TASK_PIPELINED && job->tasks[i].node->at != NOWHERE)
             statement_unpipeline(&stmt, &job->tasks[i]);
+    return s;
+}
+
+/* What keeps a class from room that is not free yet; FAIL_NONE: no amount. */
+static fail_t fails_now(const struct model *model, const struct kind *kind, const struct node *node)
+{
+    uint32_t dim = kind_device_dim(model, kind);
+
+    for (size_t i = 0; i < kind->asks.n; i++)
+        if (kind->asks.at[i].value > column_idle(&model->columns[kind->asks.at[i].dim], node->at))
+            return FAIL_DIM + kind->asks.at[i].dim;
+    for (uint32_t d = 0; d < model->dims.n; d++)
+        if (column_idle(&model->columns[d], node->at) < 0)
+            return FAIL_DIM + d; /* it holds more than it offers */
+    return dim != NOWHERE ? FAIL_DIM + dim : FAIL_NONE;
+}
+
+fail_t explain_fail(struct session *s, const struct kind *kind, const struct node *node)
+{
+    enum room room;
+    fail_t fail = fit_fail(s, kind, node, &room);
+    bool comes = room == ROOM_FUTURE || room == ROOM_FUTURE_OUTSIDE;
+
+    return fail == FAIL_NONE && comes ? fails_now(s->model, kind, node) : fail;
 }
 
 static void explain_node(struct session *s, const struct task *task, struct node *node,
                          struct arena *arena, struct berth_node_reason *out)
 {
     const struct kind *kind = task->group->kind;
-    enum room room;
-    fail_t fail = fit_fail(s, kind, node, &room);
+    fail_t fail = explain_fail(s, kind, node);
 
     out->node = arena_text(arena, node->id);
     detail_of(s->model, kind, node, fail, arena, out);
@@ -138,23 +177,20 @@ int berth_engine_explain(struct berth_engine *engine, const struct berth_cycle_i
     struct task *task = task_named(model, ref, err);
     struct berth_node_reason *nodes;
     struct session *s;
-    int r;
 
     if (!task)
         return -ENOENT;
-    r = berth_engine_cycle(engine, in, &decisions, err);
-    if (r < 0)
-        return r;
     *out = (struct berth_explanation){ 0 };
+    s = session_open(model, engine_setup(engine), in, &own);
+    find_place(s, task->group->job, out);
+    session_close(s);
+    s = explain_run(engine, in, task, &decisions);
     if (!is_placed(&decisions, task))
         take_verdict(&decisions, task, out);
     if (out->reason)
         out->reason = reason_copy(out->reason, arena);
     keep_verdicts(&decisions, ref->job, arena, out);
     nodes = ARENA_NEW0_N(arena, struct berth_node_reason, model->nodes.n + 1);
-    s = session_open(model, engine_setup(engine), in, &own);
-    find_place(s, task->group->job, out);
-    explain_hold(s, task->group->job);
     for (size_t i = 0; i < model->nodes.n; i++)
         explain_node(s, task, model->nodes.at[i], arena, &nodes[i]);
     session_close(s);

@@ -5,16 +5,20 @@
 #define ENGINE_EXPLAIN_H
 
 #include "engine/engine.h"
+#include "engine/fit.h"
 
 /** A task or (known) node by key; NULL: the error is set. */
 struct task *task_named(struct model *model, const struct berth_task_ref *ref, struct err *err);
 struct node *node_named(struct model *model, const char *id, struct err *err);
 
 /**
- * Holds what is reserved, as a cycle does first: for others than the job, whose own room does not
- * stand in its way.
+ * Runs a cycle and leaves its session open, as it is at the end: reasons count nodes then. What the
+ * cycle promised the task's own job, and a place that it gave the task, do not stand in its way.
  */
-void explain_hold(struct session *s, const struct job *job);
+struct session *explain_run(struct berth_engine *engine, const struct berth_cycle_in *in,
+                            const struct task *task, struct berth_decisions *out);
+/** Why a node has no room for a class now, though it may come free; FAIL_NONE: it has. */
+fail_t explain_fail(struct session *s, const struct kind *kind, const struct node *node);
 
 /* What a cycle would do for a job. */
 struct outcome {

@@ -303,6 +303,56 @@ TEST(explain_names_the_group_that_a_gang_is_stuck_with)
     world_fini(&w);
 }
 
+/* A job of one task that is being stopped, and holds four cores of n1. */
+static void tell_leaving(struct world *w)
+{
+    world_init(w);
+    world_queue(w, "default");
+    world_node(w, "n1", 4);
+    world_job(w, "gone", 1, 1, 4);
+    world_tell(w, BERTH_TASK,
+               &(struct berth_task){ .job = "gone",
+                                     .group = "task",
+                                     .attempt = 1,
+                                     .node = "n1",
+                                     .state = BERTH_TASK_RELEASING });
+}
+
+/* Nobody has a reservation of what is being freed (its owner was cancelled): the first in line is
+ * promised it in each cycle, and room that comes is not there yet. */
+TEST(explain_says_who_is_promised_what_is_being_freed)
+{
+    struct berth_task_ref ref = { .job = "first", .group = "task" };
+    struct berth_search search = { .most = 1 };
+    struct berth_changes changes;
+    struct berth_explanation why;
+    struct err err = { 0 };
+    struct world w;
+
+    tell_leaving(&w);
+    world_job(&w, "first", 1, 1, 3);
+    world_job(&w, "second", 1, 1, 2);
+    why = explain(&w, "first");
+    CHECK_TEXT(wait_codes[why.state].word, "WAITING_FOR_EVICTION");
+    CHECK_TEXT(wait_codes[why.nodes[0].code].word, "INSUFFICIENT_CPU");
+    CHECK_EQ(why.nodes[0].free, 0);
+    CHECK_EQ(why.nodes[0].n_holders, 1);
+    CHECK_TEXT(why.nodes[0].holders[0].job, "gone");
+    CHECK(why.nodes[0].holders[0].is_leaving);
+    CHECK_OK(berth_engine_changes(w.engine, &w.in, &ref, &search, &w.arena, &changes, &err), &err);
+    CHECK_EQ(changes.n, 1);
+    CHECK_EQ(changes.at[0].kind, BERTH_CHANGE_TASKS_END);
+    CHECK_TEXT(changes.at[0].job, "gone");
+    why = explain(&w, "second");
+    CHECK_TEXT(wait_codes[why.state].word, "INSUFFICIENT_CPU");
+    CHECK_TEXT(why.reason->blocker, "first"); /* who is leaving is not in the way */
+    CHECK_TEXT(wait_codes[why.nodes[0].code].word, "INSUFFICIENT_CPU");
+    CHECK_EQ(why.nodes[0].n_holders, 2);
+    CHECK_TEXT(why.nodes[0].holders[1].job, "first");
+    CHECK(why.nodes[0].holders[1].is_promised);
+    world_fini(&w);
+}
+
 /* "ready ok; cpu FAIL 4000/1000" */
 static const char *checks(struct world *w, const char *job, const char *node)
 {
@@ -476,6 +526,17 @@ static size_t n_nodes_of(const struct berth_reason *reason)
     return n;
 }
 
+/* How many nodes of an explanation fail for what a count is of; those that fit, for nothing. */
+static size_t n_failing(const struct berth_explanation *why, const struct berth_node_count *count)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < why->n_nodes; i++)
+        n += why->nodes[i].code == count->code &&
+             (!count->resource || text_eq(why->nodes[i].resource, count->resource));
+    return n;
+}
+
 TEST(counts_over_nodes_add_up_to_the_nodes)
 {
     uint64_t random = test_seed();
@@ -493,8 +554,12 @@ TEST(counts_over_nodes_add_up_to_the_nodes)
             why = explain(&w, w.out.verdicts[k].job);
             n_reasons++;
             CHECK_EQ(n_nodes_of(reason), why.n_nodes);
-            if (why.reason && why.reason->n_counts)
-                CHECK_EQ(n_nodes_of(why.reason), why.n_nodes);
+            if (!why.reason || !why.reason->n_counts)
+                continue;
+            CHECK_EQ(n_nodes_of(why.reason), why.n_nodes);
+            /* What evictions make fits later, and not yet. */
+            for (size_t c = 0; c < why.reason->n_counts && !w.out.counts.tasks_evicted; c++)
+                CHECK_EQ(n_failing(&why, &why.reason->counts[c]), why.reason->counts[c].n);
         }
         world_fini(&w);
     }

@@ -76,7 +76,8 @@ static void list_counts(struct session *s, const struct fit_counts *counts,
     reason->n_counts = n;
 }
 
-/* The job that holds most of a dimension on a node. */
+/* The job that holds most of a dimension on a node, who is leaving aside: without them it is short
+ * too. */
 static const char *holder_of(struct session *s, const struct node *node, uint32_t dim)
 {
     const struct job *holder = NULL;
@@ -86,7 +87,7 @@ static const char *holder_of(struct session *s, const struct node *node, uint32_
         const struct job *job = (*task)->group->job;
         int64_t sum = 0;
         VEC_EACH (other, &node->tasks)
-            if ((*other)->group->job == job)
+            if ((*other)->group->job == job && (*other)->state != BERTH_TASK_RELEASING)
                 sum = wrap_add(sum, asks_of(task_asks(*other), dim));
         if (sum > most || (sum == most && holder && job_rank_cmp(job, holder) < 0)) {
             most = sum;

@@ -21,6 +21,9 @@ bool take_is_short(const struct session *s, const struct job *job);
 /** Whether room is to be made for a job at all. */
 bool take_is_wanted(struct session *s, const struct job *job);
 
+/** Where nobody need end for a job, and all that it was promised is free, binds it there and then. */
+void take_bind_at_once(struct statement *stmt, struct job *job);
+
 /**
  * Whether clearing the node could make room for a class: it takes work and suits, or it is on its
  * way, and what could be had there is what is held for others.

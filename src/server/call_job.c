@@ -89,9 +89,12 @@ static int show_failure(struct call *call, struct reader *reader, struct err *er
     return reader_last_attempts(reader, job->id, NULL, 0, take_failed, call, err);
 }
 
+enum { STOPPING_MAX = 20 };
+
 struct held {
     const struct call_job *job;
     json_t *list;
+    json_t *waits; /* the keys of the attempts that the open ones wait, or waited, for */
 };
 
 static int add_reservation(const void *row, void *arg)
@@ -102,6 +105,22 @@ static int add_reservation(const void *row, void *arg)
     show_set(object, "rooms", json_array());
     json_array_append_new(held->list, object);
     return 0;
+}
+
+/* Adds the keys of a room to those that are listed, each once. */
+static void add_waits(const struct row_part *row, json_t *list)
+{
+    json_t *keys = row->waits[0] ? json_loads(row->waits, 0, NULL) : NULL, *key, *other;
+    size_t i, k;
+
+    json_array_foreach(keys, i, key)
+    {
+        bool is_new = true;
+        json_array_foreach(list, k, other) is_new = is_new && !json_equal(key, other);
+        if (is_new && json_array_size(list) < STOPPING_MAX)
+            json_array_append(list, key);
+    }
+    json_decref(keys);
 }
 
 static int add_room(const void *data, void *arg)
@@ -119,17 +138,88 @@ static int add_room(const void *data, void *arg)
             json_array_append_new(json_object_get(reservation, "rooms"),
                                   show_room(row, held->job->spec->groups[row->grp].name));
     }
+    if (row->state == RESERVATION_OPEN)
+        add_waits(row, held->waits);
     return 0;
+}
+
+static uint64_t number_at(const json_t *list, size_t i)
+{
+    return (uint64_t)json_integer_value(json_array_get(list, i));
+}
+
+/* Whether an attempt has not ended yet. */
+static int find_live(struct reader *reader, const struct attempt_key *key, bool *live,
+                     struct err *err)
+{
+    struct row_attempt *row = NULL;
+    int r = reader_attempt(reader, key, &row, err);
+
+    *live = r == 0 && row->state != ATTEMPT_ENDED;
+    row_free(ROW_ATTEMPT, row);
+    return r < 0 ? r : 0;
+}
+
+/* Adds the name of an attempt that is live yet, if the caller sees its job. */
+static int name_live(const struct call *call, struct reader *reader, const json_t *numbers,
+                     json_t *names, struct err *err)
+{
+    struct attempt_key key = { number_at(numbers, 0), (uint32_t)number_at(numbers, 1),
+                               (uint32_t)number_at(numbers, 2), (uint32_t)number_at(numbers, 3) };
+    CLEANUP(job_spec_freep) struct job_spec *spec = NULL;
+    struct row_job *row = NULL;
+    char name[NAME_ATTEMPT_SIZE];
+    bool live;
+    int r = find_live(reader, &key, &live, err);
+
+    if (r < 0 || !live)
+        return r;
+    r = reader_job(reader, key.job, &row, err);
+    if (r == 0 && call_sees(call, row->ns))
+        r = job_spec_from_canonical(row->spec, &spec, err);
+    row_free(ROW_JOB, row);
+    if (r < 0 || !spec || key.group >= spec->n_groups)
+        return r < 0 ? r : 0;
+    name_attempt(key.job, spec->groups[key.group].name, key.index, key.number, name);
+    json_array_append_new(names, json_string(name));
+    return 0;
+}
+
+/* Whose end what is held waits for yet, at most so many. Only one of a job's is open. */
+static int show_stopping(const struct call *call, struct reader *reader, const struct held *held,
+                         struct err *err)
+{
+    CLEANUP(json_decrefp) json_t *names = json_array();
+    json_t *numbers, *reservation;
+    size_t i;
+    int r = 0;
+
+    json_array_foreach(held->waits, i, numbers)
+    {
+        if (r >= 0 && json_array_size(names) < STOPPING_MAX)
+            r = name_live(call, reader, numbers, names, err);
+    }
+    json_array_foreach(held->list, i, reservation)
+    {
+        if (json_array_size(names) &&
+            text_eq(json_string_value(json_object_get(reservation, "state")),
+                    reservation_state_words[RESERVATION_OPEN]))
+            show_set(reservation, "stopping", json_incref(names));
+    }
+    return r;
 }
 
 /* What was and is held for it: whom that cost, and what became of it. */
 static int show_held(struct call *call, struct reader *reader, struct err *err)
 {
-    struct held held = { call_job(call), json_array() };
+    CLEANUP(json_decrefp) json_t *waits = json_array();
+    struct held held = { call_job(call), json_array(), waits };
     int r = reader_reservations(reader, held.job->id, add_reservation, &held, err);
 
     if (r >= 0 && json_array_size(held.list))
         r = reader_parts(reader, held.job->id, add_room, &held, err);
+    if (r >= 0)
+        r = show_stopping(call, reader, &held, err);
     if (r >= 0 && json_array_size(held.list))
         show_set(call->answer, "reservations", held.list);
     else

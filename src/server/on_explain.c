@@ -48,7 +48,7 @@ static void show_answer(struct call *call, const struct view_answer *answer)
     if (row->state == JOB_RUNNING && !row->is_degraded &&
         !evicts_for_all(call->server->options.engine))
         show_set(call->answer, "aboveMinimum", json_true());
-    show_explanation(call->answer, call, answer, call_job(call)->spec->memory_milli, only);
+    show_explanation(call->answer, call, answer, call_job(call)->spec, only);
     call->revision = answer->revision;
 }
 
@@ -89,6 +89,62 @@ static bool read_changes(struct call *call, uint32_t *out)
     return true;
 }
 
+/* How the newest of its reservations ended: only that says what was lost and not had since. */
+struct last_held {
+    uint64_t id, taken_by; /* taken_by 0: nobody took it */
+    int64_t ended_at;
+};
+
+static int keep_last(const void *data, void *arg)
+{
+    const struct row_reservation *row = data;
+    struct last_held *last = arg;
+
+    *last = (struct last_held){ row->id, row->taken_by, row->ended_at };
+    return 0;
+}
+
+/* That what was held for it went to another, to whom as far as the caller sees it, and when. */
+static int show_lost(struct call *call, struct reader *reader, const struct last_held *last,
+                     struct err *err)
+{
+    json_t *object;
+    struct row_job *taker = NULL;
+    char name[NAME_ATTEMPT_SIZE];
+    int r;
+
+    if (!last->taken_by || last->ended_at < call_job(call)->row->pending_at)
+        return 0; /* or it ran since, and waits for something else now */
+    r = reader_job(reader, last->taken_by, &taker, err);
+    if (r < 0)
+        return r;
+    object = json_object();
+    if (r == 0 && call_sees(call, taker->ns)) {
+        name_job(last->taken_by, name);
+        show_text(object, "takenBy", name);
+    }
+    row_free(ROW_JOB, taker);
+    show_number(object, "reservation", (int64_t)last->id);
+    show_time(object, "at", last->ended_at);
+    show_set(call->answer, "lost", object);
+    return 0;
+}
+
+static int explain_load(struct call *call, struct reader *reader, struct err *err)
+{
+    struct last_held last = { 0 };
+    int r = call_job_load(call, reader, err);
+
+    if (r < 0 || call->problem.code)
+        return r;
+    json_decref(call->answer);
+    call->answer = json_object();
+    show_place(call->answer, call_job(call)->row);
+    if (call_job(call)->row->state == JOB_PENDING)
+        r = reader_reservations(reader, call_job(call)->id, keep_last, &last, err);
+    return r < 0 ? r : show_lost(call, reader, &last, err);
+}
+
 static void explain_loaded(struct call *call)
 {
     struct call_job *job = call_job(call);
@@ -105,8 +161,6 @@ static void explain_loaded(struct call *call)
     }
     if (task)
         question.group = job->spec->groups[group].name;
-    call->answer = json_object();
-    show_place(call->answer, job->row);
     if (job_is_over((enum job_state)job->row->state) || call->server->is_closing)
         end(call);
     else
@@ -116,7 +170,7 @@ static void explain_loaded(struct call *call)
 void on_job_explain(struct call *call)
 {
     if (call_job_begin(call))
-        call_read(call, call_job_load, explain_loaded);
+        call_read(call, explain_load, explain_loaded);
     else
         call_end(call);
 }

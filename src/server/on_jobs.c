@@ -341,15 +341,16 @@ static void submit_free(void *state)
 }
 
 /* "group worker: LARGER_THAN_ANY_NODE: cpu 64 of 8": the first of them, for a problem. */
-static void refuse_never(struct call *call, const struct berth_verdict *verdict)
+static void refuse_never(struct call *call, const struct view_answer *answer)
 {
+    const struct berth_verdict *verdict = &answer->verdicts[0];
     const struct berth_reason *reason = verdict->reason;
     CLEANUP(str_fini) struct str text = { 0 };
 
     str_addf(&text, "group %s: %s", verdict->group, wait_codes[reason->code].word);
     if (reason->resource) {
         str_addf(&text, ": asks %s ", reason->resource);
-        quantity_format(reason->asked, quantity_unit_of(reason->resource), &text);
+        show_asked_text(answer->spec, reason->resource, reason->asked, &text);
         str_add(&text, ", at most ");
         quantity_format(reason->limit, quantity_unit_of(reason->resource), &text);
     } else if (reason->wants) {
@@ -426,7 +427,7 @@ static void feasible(const struct view_answer *answer, void *arg)
     struct submit *submit = call->state;
 
     if (is_answered(call, answer) && answer->n_verdicts)
-        refuse_never(call, &answer->verdicts[0]);
+        refuse_never(call, answer);
     if (call->problem.code)
         call_end(call);
     else

@@ -13,7 +13,8 @@ json_t *plan_show_verdicts(const struct view_answer *answer, bool hides_jobs)
 
     for (size_t i = 0; i < answer->n_verdicts; i++) {
         const struct berth_verdict *verdict = &answer->verdicts[i];
-        json_t *object = json_object(), *reason = show_reason(verdict->reason, true, hides_jobs);
+        json_t *object = json_object(),
+               *reason = show_reason(verdict->reason, answer->spec, true, hides_jobs);
 
         show_text(object, "group", verdict->group);
         show_number(object, "tasks", verdict->n_tasks);
@@ -71,6 +72,29 @@ static void show_victims(struct call *call, const struct view_answer *answer)
     show_set(call->answer, "victims", list);
 }
 
+/* Who is being stopped already and must end first; named as far as the caller sees them. */
+static void show_stopping(struct call *call, const struct view_answer *answer)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < answer->n_stopping; i++) {
+        const struct view_stopping *stopping = &answer->stopping[i];
+        const char *ns = stopping->namespace_;
+        json_t *object = json_object();
+        char name[NAME_ATTEMPT_SIZE];
+
+        if (call_sees(call, ns ? ns : "")) {
+            name_attempt(feed_job_number(stopping->attempt->job), stopping->attempt->group,
+                         stopping->attempt->index, stopping->attempt->attempt, name);
+            show_text(object, "attempt", name);
+            show_text(object, "job", stopping->attempt->job);
+        }
+        show_text(object, "node", stopping->node);
+        json_array_append_new(list, object);
+    }
+    show_set(call->answer, "stopping", list);
+}
+
 /* How many reservations of other jobs it would have the room of. */
 static void show_takes(struct call *call, const struct view_answer *answer)
 {
@@ -90,7 +114,7 @@ static void show_why(struct call *call, const struct view_answer *answer)
     show_text(object, "state", job_state_words[JOB_PENDING]);
     show_text(queue, "name", answer->queue_name);
     show_set(object, "queue", queue);
-    show_explanation(object, call, answer, call->server->memory_milli, NULL);
+    show_explanation(object, call, answer, answer->spec, NULL);
     show_set(call->answer, "explain", object);
 }
 
@@ -110,6 +134,8 @@ static void planned(const struct view_answer *answer, void *arg)
     if (answer->n_victims)
         show_victims(call, answer);
     show_takes(call, answer);
+    if (answer->n_stopping)
+        show_stopping(call, answer);
     show_set(call->answer, "reasons", plan_show_verdicts(answer, call->who.ns[0]));
     if (answer->explanation.nodes)
         show_why(call, answer);

@@ -71,6 +71,44 @@ void show_amount(json_t *object, const char *key, const char *resource, int64_t 
     show_set(object, key, json_string(str_text(&text)));
 }
 
+/* What a task states that holds so much; NULL: none holds more than it states. */
+static const struct amount *stated_of(const struct job_spec *spec, const char *resource,
+                                      int64_t held)
+{
+    if (!spec || spec->memory_milli <= 1000 || !text_eq(resource, "memory"))
+        return NULL;
+    for (size_t i = 0; i < spec->n_groups; i++)
+        for (size_t k = 0; k < spec->groups[i].holds.n; k++)
+            if (text_eq(spec->groups[i].holds.at[k].resource, resource) &&
+                spec->groups[i].holds.at[k].value == held)
+                return &spec->groups[i].resources.at[k]; /* they stand in the same order */
+    return NULL;
+}
+
+void show_asked_text(const struct job_spec *spec, const char *resource, int64_t asked,
+                     struct str *out)
+{
+    const struct amount *stated = stated_of(spec, resource, asked);
+
+    quantity_format(asked, quantity_unit_of(resource), out);
+    if (!stated)
+        return;
+    str_add(out, " (");
+    quantity_format(stated->value, quantity_unit_of(resource), out);
+    str_addf(out, " x %g)", (double)spec->memory_milli / 1000);
+}
+
+void show_asked(json_t *object, const struct job_spec *spec, const char *resource, int64_t asked)
+{
+    CLEANUP(str_fini) struct str text = { 0 };
+
+    show_amount(object, "asked", resource, asked);
+    if (!stated_of(spec, resource, asked))
+        return;
+    show_asked_text(spec, resource, asked, &text);
+    show_text(object, "askedAs", str_text(&text));
+}
+
 json_t *show_amounts(const json_t *amounts)
 {
     json_t *out = json_object();

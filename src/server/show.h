@@ -37,6 +37,16 @@ json_t *show_amounts(const json_t *amounts);
 json_t *show_engine_amounts(const struct berth_amounts *amounts);
 /** Amounts of a row (a JSON text), as an object; empty if it cannot be read. */
 json_t *show_read_object(const char *text);
+/**
+ * Adds what a task asks: `asked`; and where that is more than it states, for a headroom of memory,
+ * `askedAs`, in words: "5Gi (4Gi x 1.25)".
+ *
+ * @spec  of its job; NULL: not known, then there are no words
+ */
+void show_asked(json_t *object, const struct job_spec *spec, const char *resource, int64_t asked);
+/** The words, or where there are none the amount. */
+void show_asked_text(const struct job_spec *spec, const char *resource, int64_t asked,
+                     struct str *out);
 /** amounts[resource] += value. */
 void show_add_amount(json_t *amounts, const char *resource, int64_t value);
 
@@ -61,8 +71,9 @@ json_t *show_job(const struct row_job *row, const struct job_spec *spec,
 /** show_job with a spec, written out as an answer's line: without reading the spec once more. */
 char *show_job_text(const struct row_job *row, const struct job_spec *spec,
                     const struct show_view *view);
-/** Why a group waits. */
-json_t *show_reason(const struct berth_reason *reason, bool has_nodes, bool hides_jobs);
+/** Why a group waits. @spec  of its job, or NULL, as of show_asked */
+json_t *show_reason(const struct berth_reason *reason, const struct job_spec *spec, bool has_nodes,
+                    bool hides_jobs);
 /** Names a job that stands in the way, unless that is hidden; left out if NULL. */
 void show_blocker(json_t *object, const char *key, const char *blocker, bool hides_jobs);
 

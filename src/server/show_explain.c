@@ -39,14 +39,14 @@ static json_t *show_holder(const struct call *call, const struct berth_node_reas
     return object;
 }
 
-static void show_node_reason(json_t *object, const struct call *call,
+static void show_node_reason(json_t *object, const struct call *call, const struct job_spec *spec,
                              const struct berth_node_reason *reason)
 {
     json_t *holders = json_array();
 
     if (reason->resource) {
         show_text(object, "resource", reason->resource);
-        show_amount(object, "asked", reason->resource, reason->asked);
+        show_asked(object, spec, reason->resource, reason->asked);
         show_amount(object, "free", reason->resource, reason->free);
     }
     show_text(object, "wants", reason->wants);
@@ -86,19 +86,19 @@ static json_t *failed_group(json_t *failed, const struct berth_node_reason *reas
     return group;
 }
 
-static void add_failed(json_t *failed, const struct call *call,
+static void add_failed(json_t *failed, const struct call *call, const struct job_spec *spec,
                        const struct berth_node_reason *reason)
 {
     json_t *group = failed_group(failed, reason), *node = json_object();
 
     show_number(group, "count", json_integer_value(json_object_get(group, "count")) + 1);
     show_text(node, "name", reason->node);
-    show_node_reason(node, call, reason);
+    show_node_reason(node, call, spec, reason);
     json_array_append_new(json_object_get(group, "nodes"), node);
 }
 
-static json_t *show_nodes(const struct call *call, const struct berth_explanation *explanation,
-                          const char *only)
+static json_t *show_nodes(const struct call *call, const struct job_spec *spec,
+                          const struct berth_explanation *explanation, const char *only)
 {
     json_t *object = json_object(), *fits = json_array(), *failed = json_array();
     size_t total = 0;
@@ -112,7 +112,7 @@ static json_t *show_nodes(const struct call *call, const struct berth_explanatio
         if (reason->code == WAIT_NONE)
             json_array_append_new(fits, show_value(reason->node));
         else
-            add_failed(failed, call, reason);
+            add_failed(failed, call, spec, reason);
     }
     show_number(object, "total", (int64_t)total);
     show_set(object, "fits", fits);
@@ -120,7 +120,8 @@ static json_t *show_nodes(const struct call *call, const struct berth_explanatio
     return object;
 }
 
-static json_t *show_checks(const struct call *call, const struct view_answer *answer)
+static json_t *show_checks(const struct call *call, const struct job_spec *spec,
+                           const struct view_answer *answer)
 {
     json_t *list = json_array();
 
@@ -132,7 +133,7 @@ static json_t *show_checks(const struct call *call, const struct view_answer *an
         show_set(object, "ok", json_boolean(check->result.code == WAIT_NONE));
         if (check->result.code)
             show_text(object, "code", wait_codes[check->result.code].word);
-        show_node_reason(object, call, &check->result);
+        show_node_reason(object, call, spec, &check->result);
         json_array_append_new(list, object);
     }
     return list;
@@ -140,7 +141,8 @@ static json_t *show_checks(const struct call *call, const struct view_answer *an
 
 /* ---- the job ---- */
 
-static json_t *show_groups(const struct berth_explanation *explanation, bool hides_jobs)
+static json_t *show_groups(const struct berth_explanation *explanation, const struct job_spec *spec,
+                           bool hides_jobs)
 {
     json_t *list = json_array();
 
@@ -151,7 +153,7 @@ static json_t *show_groups(const struct berth_explanation *explanation, bool hid
         show_text(object, "group", verdict->group);
         show_number(object, "tasks", verdict->n_tasks);
         show_text(object, "code", wait_codes[verdict->reason->code].word);
-        show_set(object, "reason", show_reason(verdict->reason, true, hides_jobs));
+        show_set(object, "reason", show_reason(verdict->reason, spec, true, hides_jobs));
         json_array_append_new(list, object);
     }
     return list;
@@ -309,7 +311,7 @@ static void show_start(json_t *object, const struct call *call, const struct ber
 }
 
 void show_explanation(json_t *object, const struct call *call, const struct view_answer *answer,
-                      int64_t memory_milli, const char *only)
+                      const struct job_spec *spec, const char *only)
 {
     const struct berth_explanation *explanation = &answer->explanation;
     json_t *queue = json_object_get(object, "queue");
@@ -322,16 +324,16 @@ void show_explanation(json_t *object, const struct call *call, const struct view
     }
     show_text(object, "code", wait_codes[explanation->state].word);
     if (explanation->reason)
-        show_set(object, "reason", show_reason(explanation->reason, false, hides_jobs));
+        show_set(object, "reason", show_reason(explanation->reason, spec, false, hides_jobs));
     show_gang(object, explanation->reason);
-    show_set(object, "groups", show_groups(explanation, hides_jobs));
-    show_set(object, "nodes", show_nodes(call, explanation, only));
+    show_set(object, "groups", show_groups(explanation, spec, hides_jobs));
+    show_set(object, "nodes", show_nodes(call, spec, explanation, only));
     if (only)
-        show_set(object, "checks", show_checks(call, answer));
+        show_set(object, "checks", show_checks(call, spec, answer));
     if (!answer->changes.n_runs)
         return;
-    shown =
-        (struct shown){ answer, json_string_value(json_object_get(queue, "name")), memory_milli };
+    shown = (struct shown){ answer, json_string_value(json_object_get(queue, "name")),
+                            spec->memory_milli };
     show_set(object, "changes", show_changes(call, &shown));
     show_set(object, "changesComplete", json_boolean(!answer->changes.is_limited));
     show_start(object, call, &answer->start);

@@ -12,10 +12,10 @@
 /**
  * All that the answer to an explain question adds to `object`.
  *
- * @memory_milli  the job's headroom of memory, as in struct job_spec
- * @only          one node, or NULL
+ * @spec  of the job
+ * @only  one node, or NULL
  */
 void show_explanation(json_t *object, const struct call *call, const struct view_answer *answer,
-                      int64_t memory_milli, const char *only);
+                      const struct job_spec *spec, const char *only);
 
 #endif

@@ -89,14 +89,15 @@ void show_blocker(json_t *object, const char *key, const char *blocker, bool hid
         show_text(object, key, blocker);
 }
 
-json_t *show_reason(const struct berth_reason *reason, bool has_nodes, bool hides_jobs)
+json_t *show_reason(const struct berth_reason *reason, const struct job_spec *spec, bool has_nodes,
+                    bool hides_jobs)
 {
     json_t *object = json_object();
 
     show_text(object, "code", wait_codes[reason->code].word);
     if (reason->resource) {
         show_text(object, "resource", reason->resource);
-        show_amount(object, "asked", reason->resource, reason->asked);
+        show_asked(object, spec, reason->resource, reason->asked);
         show_amount(object, "free", reason->resource, reason->free);
         show_amount(object, "limit", reason->resource, reason->limit);
     }
@@ -123,9 +124,21 @@ static json_t *show_plain_reason(enum wait_code code, int64_t n_tasks)
     return object;
 }
 
-/* Why the groups of a job wait; NULL if nothing does. */
-static json_t *show_reasons(const struct row_job *row, const struct show_view *view)
+/* The specification of a job whose tasks hold more than they state, where it is not at hand. */
+static void read_headroom(const struct row_job *row, struct job_spec **out)
 {
+    struct err err = { 0 };
+
+    if (row->spec && strstr(row->spec, "\"memoryMilli\":") &&
+        job_spec_from_canonical(row->spec, out, &err) < 0)
+        *out = NULL;
+}
+
+/* Why the groups of a job wait; NULL if nothing does. */
+static json_t *show_reasons(const struct row_job *row, const struct job_spec *spec,
+                            const struct show_view *view)
+{
+    CLEANUP(job_spec_freep) struct job_spec *read = NULL;
     const struct berth_verdict *found;
     json_t *list;
     size_t n = 0;
@@ -134,9 +147,11 @@ static json_t *show_reasons(const struct row_job *row, const struct show_view *v
         return NULL;
     list = json_array();
     found = view->verdicts ? verdicts_find(view->verdicts, row->id, &n) : NULL;
+    if (n && !spec)
+        read_headroom(row, &read);
     for (size_t i = 0; i < n; i++) {
         json_t *object = json_object(),
-               *reason = show_reason(found[i].reason, true, view->hides_jobs);
+               *reason = show_reason(found[i].reason, spec ? spec : read, true, view->hides_jobs);
 
         show_text(object, "group", found[i].group);
         show_number(object, "tasks", found[i].n_tasks);
@@ -206,7 +221,7 @@ static json_t *show_all(const struct row_job *row, const struct job_spec *spec,
     }
     if (spec && spec->memory_milli > 1000)
         show_set(object, "memoryHeadroom", json_real((double)spec->memory_milli / 1000));
-    reasons = show_reasons(row, view);
+    reasons = show_reasons(row, spec, view);
     if (reasons)
         show_set(object, "reasons", reasons);
     show_nodes(object, row, view);

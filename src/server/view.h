@@ -69,6 +69,13 @@ struct view_victim {
     const char *namespace_; /* of its job; NULL: none */
 };
 
+/* An attempt that is being stopped already, and whose end a plan would wait for. */
+struct view_stopping {
+    const struct berth_task_ref *attempt;
+    const char *node;
+    const char *namespace_; /* of its job; NULL: none */
+};
+
 /* All of it lives in the arena, until the callback returns. */
 struct view_answer {
     int code;                   /* 0; -ENOENT what was asked about is not live here; -EINVAL */
@@ -87,8 +94,11 @@ struct view_answer {
     size_t n_groups;
     const struct view_victim *victims; /* plan */
     size_t n_victims;
-    const char *queue_name; /* plan: of the job */
-    bool starts;            /* plan: some of it would, now or after evictions */
+    const struct view_stopping *stopping; /* plan */
+    size_t n_stopping;
+    const struct job_spec *spec; /* plan, never: the job that was asked about */
+    const char *queue_name;      /* plan: of the job */
+    bool starts;                 /* plan: some of it would, now or after evictions */
     struct berth_queue_view queue;
     const struct berth_holder *holders; /* queue, with a resource */
     size_t n_holders, n_more;

@@ -6,9 +6,11 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "base/str.h"
+
 static const char plan_id[] = VIEW_PLAN_ID;
 
-enum { HOLDERS_MAX = 20 };
+enum { HOLDERS_MAX = 20, STOPPING_MAX = 20 };
 
 void asked_init(struct asked *asked, const struct view_question *question)
 {
@@ -102,6 +104,14 @@ static bool is_of_plan(const char *job)
     return job && strcmp(job, plan_id) == 0;
 }
 
+static const char *namespace_of(struct view_answer *answer, const struct feed *feed,
+                                const char *name)
+{
+    const struct berth_job *job = feed_job(feed, feed_job_number(name));
+
+    return job && job->namespace_ ? arena_text(&answer->arena, job->namespace_) : NULL;
+}
+
 static void keep_victims(struct view_answer *answer, const struct feed *feed)
 {
     struct view_victim *victims;
@@ -113,17 +123,50 @@ static void keep_victims(struct view_answer *answer, const struct feed *feed)
     for (size_t i = 0; i < answer->n_groups; i++) {
         for (size_t k = 0; k < answer->groups[i].n_parts; k++) {
             const struct berth_part *part = &answer->groups[i].parts[k];
-            const struct berth_job *job;
 
-            if (part->kind != BERTH_PART_EVICT)
-                continue;
-            job = feed_job(feed, feed_job_number(part->task.job));
-            victims[answer->n_victims++] = (struct view_victim){
-                part, job && job->namespace_ ? arena_text(&answer->arena, job->namespace_) : NULL
-            };
+            if (part->kind == BERTH_PART_EVICT)
+                victims[answer->n_victims++] =
+                    (struct view_victim){ part, namespace_of(answer, feed, part->task.job) };
         }
     }
     answer->victims = victims;
+}
+
+static bool is_same(const struct berth_task_ref *a, const struct berth_task_ref *b)
+{
+    return a->index == b->index && text_eq(a->job, b->job) && text_eq(a->group, b->group);
+}
+
+/* Whether the plan ends an attempt itself, or it is listed. */
+static bool is_named(const struct view_answer *answer, const struct view_stopping *list,
+                     const struct berth_task_ref *attempt)
+{
+    for (size_t i = 0; i < answer->n_victims; i++)
+        if (is_same(&answer->victims[i].part->task, attempt))
+            return true;
+    for (size_t i = 0; i < answer->n_stopping; i++)
+        if (is_same(list[i].attempt, attempt))
+            return true;
+    return false;
+}
+
+/* Whose end it waits for who was told to stop before. */
+static void keep_stopping(struct view_answer *answer, const struct feed *feed)
+{
+    struct view_stopping *list = ARENA_NEW0_N(&answer->arena, struct view_stopping, STOPPING_MAX);
+
+    for (size_t i = 0; i < answer->n_groups; i++) {
+        for (size_t k = 0; k < answer->groups[i].n_parts; k++) {
+            const struct berth_part *part = &answer->groups[i].parts[k];
+
+            for (size_t w = 0; w < part->n_waits && answer->n_stopping < STOPPING_MAX; w++)
+                if (!is_named(answer, list, &part->waits[w]))
+                    list[answer->n_stopping++] =
+                        (struct view_stopping){ &part->waits[w], part->node,
+                                                namespace_of(answer, feed, part->waits[w].job) };
+        }
+    }
+    answer->stopping = list;
 }
 
 static void keep_plan(struct asked *asked, const struct feed *feed)
@@ -148,6 +191,7 @@ static void keep_plan(struct asked *asked, const struct feed *feed)
                          groups[i].kind == BERTH_GROUP_EVICT;
     answer->queue_name = arena_text(&answer->arena, asked->spec->queue);
     keep_victims(answer, feed);
+    keep_stopping(answer, feed);
 }
 
 /* Why what would wait does: the last task of the first group of which something would. */
@@ -180,6 +224,7 @@ static int suppose(struct asked *asked, struct berth_engine *engine, const struc
 
     if (!asked->spec)
         return err_set(&answer->err, -EINVAL, "a question about no job");
+    answer->spec = asked->spec;
     feed_job_from_spec(feed, asked->spec, plan_id, &answer->arena, &job);
     job.seq = UINT64_MAX;
     job.version = 1;

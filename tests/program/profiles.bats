@@ -326,7 +326,15 @@ END
          cat "/sys/fs/cgroup$(sed -n "s/^0:://p" /proc/self/cgroup)/memory.max"; sleep 60')
     until_true 30 is running state "$first"
     second=$("$BERTH" submit -o id --memory 50Mi --runtime process -- true)
-    until_true 30 eval '"$BERTH" explain "$second" | grep -q "memory asked 63Mi, free 57Mi"'
+    until_true 30 eval '"$BERTH" explain "$second" | grep -q "memory asked 63Mi (50Mi x 1.25), free 57Mi"'
+    "$BERTH" explain "$second" | grep -q "n1  memory needs 63Mi (50Mi x 1.25), free 57Mi"
+    "$BERTH" explain "$second" --node n1 | grep -q "memory  *63Mi (50Mi x 1.25)"
+    "$BERTH" job show "$second" | grep -q "memory asked 63Mi (50Mi x 1.25), free 57Mi"
+    "$BERTH" job list -o wide | grep -q "memory asked 63Mi (50Mi x 1.25), free 57Mi"
+    run "$BERTH" plan --memory 60Mi --runtime process -- true
+    [[ $output == *"memory asked 75Mi (60Mi x 1.25), free 57Mi"* ]]
+    run "$BERTH" submit --need-feasible --memory 100Mi --runtime process -- true
+    [[ $output == *"asks memory 125Mi (100Mi x 1.25), at most 120Mi"* ]]
     [ "$("$BERTH" explain "$second" -o json | jq -r '.changes[] | select(.pointer == "/groups/0/resources/memory") | .from, .to' |
         paste -sd' ')" = "50Mi 45Mi" ]
     [ "$("$BERTH" logs "$first")" = $((63 << 20)) ]

@@ -171,7 +171,7 @@ n_evictions() { events | jq '[.items[] | select(.type=="attempt.ended" and .obje
     run "$BERTH" plan --name high --priority 9 --cpu 4 --image "$(rootdir)" -- true
     echo "$output"
     [ "$status" -eq 4 ] # what was told to stop has not ended
-    [[ $output == *"would WAIT for room that is held for 1 other now"*"WAITING_FOR_EVICTION"* ]]
+    [[ $output == *"would WAIT for room that is held for 1 other now, until $low/task.0#1 has ended"*"WAITING_FOR_EVICTION"* ]]
     [[ $output != *latest* ]]
     # As urgent is not more urgent.
     run "$BERTH" plan --name equal --priority 5 --cpu 4 --image "$(rootdir)" -- true
@@ -182,13 +182,15 @@ n_evictions() { events | jq '[.items[] | select(.type=="attempt.ended" and .obje
     "$BERTH" job show "$mid" | grep -q "^room: preempt of $low/task.0#1, ended TAKEN by $high"
     timeout 10 "$BERTH" event watch --from 0 --job "$mid" >"$BATS_TEST_TMPDIR/events" || true
     grep -q "reservation.ended.*why=TAKEN takenBy=$high" "$BATS_TEST_TMPDIR/events"
-    "$BERTH" job show "$high" | grep -q '^room: preempt, open'
+    "$BERTH" job show "$high" | grep -q "^room: preempt, open, waits for the end of $low/task.0#1\$"
     "$BERTH" explain "$high" | grep -q WAITING_FOR_EVICTION
+    "$BERTH" explain "$high" | grep -q "4 by $low/task.0#1 (stopping)"
     # The one that lost it waits anew and is told who has it.
     until_true 20 sh -c "'$BERTH' explain $mid | grep -q INSUFFICIENT_CPU"
     run "$BERTH" explain "$mid"
     echo "$output"
     [[ $output == *"$high/task.0 (held for it)"* ]]
+    [[ $output == *"what was held for it went to $high, "*" ago"* ]]
     # One ended and the other began in one transaction.
     events | jq -e --arg mid "$mid" --arg high "$high" '
         ([.items[] | select(.type=="reservation.ended" and .object.job==$mid)][0]) as $lost |
@@ -209,6 +211,29 @@ n_evictions() { events | jq '[.items[] | select(.type=="attempt.ended" and .obje
     [[ $high_began < $mid_began ]]
     # It waited for what was being freed, and then went the way of any start.
     "$BERTH" job timeline "$high" -o json | jq -e '.attempts[0].phases | map(.phase) | index("queue") == 0 and index("run") > 0'
+    until_true 30 job_is "$low" running
+    "$BERTH" cancel "$low"
+}
+
+@test "explain does not call fit what is being freed, whoever it was freed for" {
+    start_small
+    low=$(stubborn)
+    until_true 20 sh -c "'$BERTH' logs $low | grep -q up"
+    high=$("$BERTH" submit -o id --name high --priority 9 --cpu 4 --image "$(rootdir)" -- true)
+    until_true 20 held_is "$high" "open "
+    "$BERTH" cancel "$high"
+    until_true 20 job_is "$high" cancelled
+    # Nobody owns it now. The first in line is promised it, and the second is told so.
+    third=$("$BERTH" submit -o id --name third --priority 5 --cpu 3 --image "$(rootdir)" -- true)
+    until_true 20 sh -c "'$BERTH' explain $third | grep -q WAITING_FOR_EVICTION"
+    run "$BERTH" explain "$third"
+    echo "$output"
+    [[ $output == *"fits 0"*"free 0: 4 by $low/task.0#1 (stopping)"*"  1  $low on "*" ends"* ]]
+    run "$BERTH" plan --priority 4 --cpu 2 --runtime process -- true
+    echo "$output"
+    [[ $output == *"held by $third"*"fits 0"*"(stopping), 3 by $third/task.0 (held for it)"* ]]
+    let_go
+    until_true 30 job_is "$third" succeeded
     until_true 30 job_is "$low" running
     "$BERTH" cancel "$low"
 }
@@ -240,7 +265,7 @@ n_evictions() { events | jq '[.items[] | select(.type=="attempt.ended" and .obje
     until_true 20 held_is "$mid" "open "
     taker=$("$BERTH" submit -o id --name right --queue right --cpu 2 --image "$(rootdir)" -- sh -c 'sleep 1')
     until_true 20 held_is "$mid" "ended TAKEN"
-    "$BERTH" job show "$taker" | grep -q '^room: reclaim, open'
+    "$BERTH" job show "$taker" | grep -q "^room: reclaim, open, waits for the end of $low/task.0#1\$"
     let_go
     until_true 40 job_is "$taker" succeeded
     [ "$(n_evictions)" = 1 ]

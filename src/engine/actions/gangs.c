@@ -347,10 +347,15 @@ static void visit(struct session *s, struct job *job, bool reclaim, const struct
     domains = gradients_of(s, &whole, &topology_of(s)->at[0]);
     found = s->setup->is_reference ? first_that_will_do(&h, &domains, most)
                                    : cheapest(&h, &domains, most);
-    if (found && job_is_pipelined(s, job))
-        statement_commit(&stmt, job);
-    else
+    if (!found || !job_is_pipelined(s, job)) {
         statement_discard(&stmt);
+        return;
+    }
+    if (!s->setup->is_reference) {
+        take_bind_at_once(&stmt, job);
+        seat_of(s, job)->why.code = WAIT_NONE; /* of allocate */
+    }
+    statement_commit(&stmt, job);
 }
 
 static void read_arguments(const struct berth_value *arguments, struct arguments *out)

@@ -615,8 +615,7 @@ static bool is_all_free(const struct statement *stmt)
     return true;
 }
 
-/* Where nobody need end for it the job is bound, not only promised its room. */
-static void bind_at_once(struct statement *stmt, struct job *job)
+void take_bind_at_once(struct statement *stmt, struct job *job)
 {
     struct session *s = stmt->s;
     struct saved done = statement_save(stmt);
@@ -680,7 +679,7 @@ bool take_room(struct session *s, struct job *job, bool reclaim)
         statement_discard(&stmt);
         return false;
     }
-    bind_at_once(&stmt, job);
+    take_bind_at_once(&stmt, job);
     seat_of(s, job)->why.code = WAIT_NONE; /* of allocate */
     return statement_commit(&stmt, job);
 }

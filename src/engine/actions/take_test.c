@@ -442,6 +442,18 @@ static const char *taken(struct world *w, size_t group)
     return arena_text(&w->arena, str_text(&text));
 }
 
+/* Whose end a part of a group waits for, "a/task.0#1 b/task.1#1". */
+static const char *waits(struct world *w, size_t group, size_t part)
+{
+    const struct berth_part *p = &w->out.groups[group].parts[part];
+    CLEANUP(str_fini) struct str text = { 0 };
+
+    for (size_t i = 0; i < p->n_waits; i++)
+        str_addf(&text, "%s%s/%s.%u#%u", i ? " " : "", p->waits[i].job, p->waits[i].group,
+                 p->waits[i].index, p->waits[i].attempt);
+    return arena_text(&w->arena, str_text(&text));
+}
+
 /* n1 is being freed for `low`, n2 is in use by a job that is less urgent still. */
 static void set_held(struct world *w)
 {
@@ -472,6 +484,7 @@ TEST(take_has_what_is_held_before_who_runs)
     CHECK_TEXT(group->takes[0].owner, "low");
     CHECK_EQ(group->takes[0].seq, w.seq - 1); /* told before `high` */
     CHECK_EQ(w.out.counts.rooms_taken, 1);
+    CHECK_TEXT(waits(&w, 0, 0), "gone/task.0#1 gone/task.1#1");
     CHECK_TEXT(world_waits(&w, "high"), "WAITING_FOR_EVICTION");
     CHECK_TEXT(world_waits(&w, "low"),
                "INSUFFICIENT_CPU"); /* and in this cycle it takes nobody's */
@@ -628,6 +641,28 @@ TEST(take_has_no_more_of_what_is_held_than_it_needs)
     CHECK_EQ(w.out.groups[0].kind, BERTH_GROUP_EVICT);
     CHECK_TEXT(taken(&w, 0), "r-low r-mid");
     CHECK_EQ(evicted(&w, "runs"), 1);
+    world_fini(&w);
+}
+
+/* A victim and who is stopping already are waited for where it takes both; who frees nothing that is short
+ * is not, nor is anybody where the room is there. */
+TEST(take_waits_for_all_whose_end_it_takes)
+{
+    struct world w;
+
+    world_init(&w);
+    world_queue(&w, "default");
+    world_node(&w, "n1", 3);
+    world_node(&w, "n2", 1);
+    leaving(&w, "gone", 1, one, 1);
+    running(&w, "runs", "default", 0, 1, 1, one, 1);
+    running(&w, "stays", "default", 9, 1, 1, one, 1);
+    waiting(&w, "gang", "default", 5, 3, 3, 1);
+    world_cycle(&w);
+    CHECK_TEXT(world_groups(&w),
+               "evict runs/task.0>n1,gang/task.0>n2,gang/task.1>n1,gang/task.2>n1");
+    CHECK_TEXT(waits(&w, 0, 1), "");
+    CHECK_TEXT(waits(&w, 0, 2), "runs/task.0#1 gone/task.0#1");
     world_fini(&w);
 }
 
