@@ -2,11 +2,14 @@
  * How well and how fast GPU tasks are placed: the openb trace in its published orders.
  *
  *   bench-quality FOLDER LIST SEED POLICY...    allocation at 100 and 130 % load of each policy
- *   bench-quality FOLDER LIST SEED speed        the engine beside the same formula in full
+ *   bench-quality FOLDER LIST SEED speed-fgd    the engine beside the same formula in full
+ *   bench-quality FOLDER LIST SEED speed-berth  likewise
  *
  * FOLDER holds the trace's csv files and the orders, unpacked. Policies: first-fit, dotprod,
- * clustering, packing, bestfit, fgd (each a plain loop over all nodes, as published) and engine
- * (this program's plugin fragmentation). The published rules are in Weng et al., USENIX ATC 2023.
+ * clustering, packing, bestfit, fgd (each a plain loop over all nodes, as published), berth (our
+ * own policy, as plain) and engine and engine-berth (this program's plugin fragmentation with
+ * policies fgd and berth). The published rules are in Weng et al., USENIX ATC 2023. SEED is that of
+ * a published order, or own:N for the N-th of our own.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -19,255 +22,15 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "berth/engine.h"
+#include "openb.h"
 
-enum { MOST_GPUS = 8, MOST_TYPES = 16, WHOLE = 1000, MOST_TASKS_OF_A_NODE = 1001, KINDS = 5 };
-enum { CPU_SCALE = 128000, GPU_SCALE = 8000, LINE = 4096, COVERED_PERCENT = 95 };
-
-struct machine {
-    char name[32];
-    char model[16];
-    int64_t cpu, memory, free[MOST_GPUS];
-    int type, n_gpus, n_tasks;
-    int runs[KINDS]; /* how many GPU tasks of each kind */
-};
-
-struct pod {
-    char name[32], spec[96];
-    int64_t cpu, memory, milli;
-    int n_gpus;
-    uint32_t types; /* bits of those that will do; 0: all */
-};
-
-/* A distinct request, and how many of the list make it. */
-struct shape {
-    int64_t cpu, milli;
-    int n_gpus;
-    uint32_t types;
-    const char *spec;
-    int64_t count;
-};
-
-struct trace {
-    char types[MOST_TYPES][16];
-    int n_types;
-    struct machine *machines; /* in the order of choice */
-    size_t n_machines;
-    struct pod *pods; /* by row */
-    size_t n_pods;
-    size_t *order; /* rows, in the order of arrival */
-    size_t n_order;
-    struct shape *shapes; /* most frequent first */
-    size_t n_shapes, n_kept;
-    int64_t n_covered; /* tasks that the kept ones stand for */
-};
+enum { CPU_SCALE = 128000, GPU_SCALE = 8000 };
 
 /* Where a task went. */
 struct place {
     int machine;   /* -1: nowhere */
     uint32_t gpus; /* bits */
 };
-
-static void die(const char *what, const char *which)
-{
-    fprintf(stderr, "bench-quality: %s%s%s\n", what, which ? ": " : "", which ? which : "");
-    exit(2);
-}
-
-/* --- The trace */
-
-static FILE *open_in(const char *folder, const char *name)
-{
-    char path[1024];
-    FILE *file;
-
-    snprintf(path, sizeof(path), "%s/%s", folder, name);
-    file = fopen(path, "re");
-    if (!file)
-        die(strerror(errno), path);
-    return file;
-}
-
-/* The fields of a line, in place; how many. */
-static int split(char *line, char *fields[16])
-{
-    int n = 0;
-
-    line[strcspn(line, "\r\n")] = '\0';
-    for (char *at = line; at && n < 16;) {
-        fields[n++] = at;
-        at = strchr(at, ',');
-        if (at)
-            *at++ = '\0';
-    }
-    return n;
-}
-
-static int type_of(struct trace *t, const char *name)
-{
-    for (int i = 0; i < t->n_types; i++)
-        if (strcmp(t->types[i], name) == 0)
-            return i;
-    if (t->n_types == MOST_TYPES)
-        die("more GPU types than expected", name);
-    snprintf(t->types[t->n_types], sizeof(t->types[0]), "%s", name);
-    return t->n_types++;
-}
-
-static uint32_t types_of(struct trace *t, const char *spec)
-{
-    uint32_t bits = 0;
-    char copy[96], *rest = NULL;
-
-    snprintf(copy, sizeof(copy), "%s", spec);
-    for (char *one = strtok_r(copy, "|", &rest); one; one = strtok_r(NULL, "|", &rest))
-        bits |= 1U << type_of(t, one);
-    return bits;
-}
-
-static struct machine *read_machines(struct trace *t, const char *folder)
-{
-    FILE *file = open_in(folder, "openb_node_list_gpu_node.csv");
-    struct machine *list = calloc(4096, sizeof(*list));
-    char line[LINE], *f[16];
-
-    if (!list || !fgets(line, sizeof(line), file))
-        die("no nodes", folder);
-    while (t->n_machines < 4096 && fgets(line, sizeof(line), file) && split(line, f) >= 5) {
-        struct machine *m = &list[t->n_machines++];
-        snprintf(m->name, sizeof(m->name), "%s", f[0]);
-        snprintf(m->model, sizeof(m->model), "%s", f[4]);
-        m->cpu = atoll(f[1]);
-        m->memory = atoll(f[2]);
-        m->n_gpus = (int)atoll(f[3]);
-        m->type = type_of(t, f[4]);
-        for (int g = 0; g < m->n_gpus && g < MOST_GPUS; g++)
-            m->free[g] = WHOLE;
-    }
-    fclose(file);
-    return list;
-}
-
-static void read_pods(struct trace *t, const char *folder, const char *list)
-{
-    char name[128], line[LINE], *f[16];
-    FILE *file;
-    size_t cap = 1 << 15;
-
-    snprintf(name, sizeof(name), "openb_pod_list_%s.csv", list);
-    file = open_in(folder, name);
-    t->pods = calloc(cap, sizeof(*t->pods));
-    if (!t->pods || !fgets(line, sizeof(line), file))
-        die("no tasks", name);
-    while (t->n_pods < cap && fgets(line, sizeof(line), file)) {
-        struct pod *pod = &t->pods[t->n_pods++];
-        int n = split(line, f);
-        if (n < 5)
-            die("a line is too short", name);
-        snprintf(pod->name, sizeof(pod->name), "%s", f[0]);
-        pod->cpu = atoll(f[1]);
-        pod->memory = atoll(f[2]);
-        pod->n_gpus = (int)atoll(f[3]);
-        pod->milli = pod->n_gpus ? atoll(f[4]) : 0;
-        if (n > 5 && pod->n_gpus)
-            snprintf(pod->spec, sizeof(pod->spec), "%s", f[5]);
-        pod->types = types_of(t, pod->spec);
-    }
-    fclose(file);
-}
-
-static size_t read_count(FILE *file, const char *word)
-{
-    char line[LINE];
-    size_t n = 0;
-
-    if (!fgets(line, sizeof(line), file) || strncmp(line, word, strlen(word)) != 0)
-        die("an order without", word);
-    n = (size_t)atoll(line + strlen(word));
-    if (!n || n > 1000000)
-        die("an order of no length", word);
-    return n;
-}
-
-static size_t *read_rows(FILE *file, size_t n, size_t most)
-{
-    size_t *rows = calloc(n, sizeof(*rows));
-    char line[LINE];
-
-    for (size_t i = 0; rows && i < n; i++) {
-        rows[i] = fgets(line, sizeof(line), file) ? (size_t)atoll(line) : most;
-        if (rows[i] >= most)
-            die("an order names a row that is not there", NULL);
-    }
-    return rows;
-}
-
-static int by_frequency(const void *a, const void *b)
-{
-    const struct shape *x = a, *y = b;
-
-    if (x->count != y->count)
-        return x->count > y->count ? -1 : 1;
-    if (x->cpu != y->cpu)
-        return x->cpu > y->cpu ? -1 : 1;
-    if (x->milli != y->milli)
-        return x->milli > y->milli ? -1 : 1;
-    if (x->n_gpus != y->n_gpus)
-        return x->n_gpus > y->n_gpus ? -1 : 1;
-    return strcmp(y->spec, x->spec);
-}
-
-static void count_shapes(struct trace *t)
-{
-    t->shapes = calloc(t->n_pods, sizeof(*t->shapes));
-    for (size_t i = 0; t->shapes && i < t->n_pods; i++) {
-        const struct pod *p = &t->pods[i];
-        size_t at = 0;
-        while (at < t->n_shapes &&
-               !(t->shapes[at].cpu == p->cpu && t->shapes[at].milli == p->milli &&
-                 t->shapes[at].n_gpus == p->n_gpus && strcmp(t->shapes[at].spec, p->spec) == 0))
-            at++;
-        if (at == t->n_shapes)
-            t->shapes[t->n_shapes++] =
-                (struct shape){ p->cpu, p->milli, p->n_gpus, p->types, p->spec, 0 };
-        t->shapes[at].count++;
-    }
-    qsort(t->shapes, t->n_shapes, sizeof(*t->shapes), by_frequency);
-    while (t->n_kept < t->n_shapes && t->n_covered * 100 < (int64_t)t->n_pods * COVERED_PERCENT)
-        t->n_covered += t->shapes[t->n_kept++].count;
-}
-
-static void read_trace(struct trace *t, const char *folder, const char *list, const char *seed)
-{
-    struct machine *machines = read_machines(t, folder);
-    char name[128];
-    size_t n, *rows;
-    FILE *file;
-
-    read_pods(t, folder, list);
-    snprintf(name, sizeof(name), "%s.%s.txt", list, seed);
-    file = open_in(folder, name);
-    t->n_order = read_count(file, "pods ");
-    t->order = read_rows(file, t->n_order, t->n_pods);
-    n = read_count(file, "nodes ");
-    if (n != t->n_machines)
-        die("an order of other nodes", name);
-    rows = read_rows(file, n, n);
-    t->machines = calloc(n, sizeof(*t->machines));
-    for (size_t i = 0; t->machines && i < n; i++)
-        t->machines[i] = machines[rows[i]];
-    free(rows);
-    free(machines);
-    fclose(file);
-    count_shapes(t);
-}
-
-static void free_trace(struct trace *t)
-{
-    free(t->machines);
-    free(t->pods);
-    free(t->order);
-    free(t->shapes);
-}
 
 /* --- The published policies, each recomputed in full */
 
@@ -386,8 +149,8 @@ static double waste_of(const struct trace *t, const struct machine *m)
 {
     double sum = 0;
 
-    for (size_t i = 0; i < t->n_kept; i++) {
-        const struct shape *s = &t->shapes[i];
+    for (size_t i = 0; i < t->mix.n_kept; i++) {
+        const struct shape *s = &t->mix.shapes[i];
         int64_t all = 0, lost = 0;
         int n = 0;
         for (int g = 0; g < m->n_gpus; g++) {
@@ -398,7 +161,7 @@ static double waste_of(const struct trace *t, const struct machine *m)
         if (!s->n_gpus || m->cpu < s->cpu || n < s->n_gpus ||
             (s->types && !(s->types & 1U << m->type)))
             lost = all;
-        sum += (double)s->count / (double)t->n_covered * (double)lost;
+        sum += (double)s->count / (double)t->mix.n_covered * (double)lost;
     }
     return sum;
 }
@@ -439,12 +202,100 @@ static double score_fgd(const struct trace *t, const struct machine *m, const st
     return best;
 }
 
+/* --- Our own policy, recomputed in full */
+
+enum { STEP = 40, STEP_OF_PART = 100, UNIT = 1000000, SOUGHT_MOST = 40 };
+
+/* As waste_of, times the tasks of the mix, whatever models they name. */
+static int64_t waste_of_any(const struct trace *t, const struct machine *m)
+{
+    int64_t sum = 0;
+
+    for (size_t i = 0; i < t->any.n_kept; i++) {
+        const struct shape *s = &t->any.shapes[i];
+        int64_t lost = 0;
+        int n = 0;
+        for (int g = 0; g < m->n_gpus; g++) {
+            lost += m->free[g] < s->milli ? m->free[g] : 0;
+            n += m->free[g] >= s->milli;
+        }
+        sum += s->count * (!s->n_gpus || m->cpu < s->cpu || n < s->n_gpus ? all_free(m) : lost);
+    }
+    return sum;
+}
+
+/* How sought each type is by tasks that name types, in tenths of what a GPU is by all. */
+static void count_sought(struct trace *t)
+{
+    int64_t fine[MOST_TYPES] = { 0 }, gpus[MOST_TYPES] = { 0 }, asked = 0, all = 0, cores = 0;
+
+    for (size_t i = 0; i < t->n_machines; i++) {
+        gpus[t->machines[i].type] += t->machines[i].n_gpus;
+        all += t->machines[i].n_gpus;
+        cores += t->machines[i].cpu;
+    }
+    for (size_t i = 0; i < t->mix.n; i++) {
+        const struct shape *s = &t->mix.shapes[i];
+        int64_t asks = s->count * s->milli * s->n_gpus, n = 0;
+        asked += asks;
+        for (int k = 0; k < t->n_types; k++)
+            n += s->types >> k & 1 ? gpus[k] : 0;
+        for (int k = 0; n && k < t->n_types; k++)
+            fine[k] += s->types >> k & 1 ? asks * UNIT / n : 0;
+    }
+    for (int k = 0; k < t->n_types; k++) {
+        double tenths = 10.0 * (double)fine[k] / UNIT * (double)all / (double)asked;
+        t->sought[k] = tenths < SOUGHT_MOST ? (int64_t)tenths : SOUGHT_MOST;
+    }
+    t->core_milli = all * WHOLE / (cores / 1000);
+}
+
+static double worth(const struct trace *t, int64_t fall, int64_t step, int64_t sought, int64_t left)
+{
+    double steps = floor((double)fall / (double)(step * t->any.n_covered));
+
+    return (steps - (double)sought) * UNIT + UNIT - 1 - (double)left;
+}
+
+static double score_berth(const struct trace *t, const struct machine *m, const struct pod *p,
+                          int *gpu)
+{
+    struct machine after = *m;
+    int64_t before = waste_of_any(t, m), sought = p->n_gpus ? t->sought[m->type] : 0;
+    double best = -INFINITY;
+
+    after.cpu -= p->cpu;
+    if (!p->n_gpus || p->milli == WHOLE) {
+        for (int g = 0, left = p->n_gpus; g < m->n_gpus && left; g++)
+            if (m->free[g] == WHOLE) {
+                after.free[g] = 0;
+                left--;
+            }
+        return worth(t, before - waste_of_any(t, &after), STEP, sought,
+                     all_free(&after) + after.cpu * t->core_milli / 1000);
+    }
+    for (int g = 0; g < m->n_gpus; g++) {
+        double score;
+        if (m->free[g] < p->milli)
+            continue;
+        after.free[g] -= p->milli;
+        score = worth(t, before - waste_of_any(t, &after), STEP_OF_PART, sought, after.free[g]);
+        after.free[g] += p->milli;
+        if (score > best) {
+            best = score;
+            *gpu = g;
+        }
+    }
+    return best;
+}
+
 static const struct policy {
     const char *name;
     double (*score)(const struct trace *t, const struct machine *m, const struct pod *p, int *gpu);
 } policies[] = {
     { "first-fit", score_first }, { "dotprod", score_dotprod }, { "clustering", score_clustering },
     { "packing", score_packing }, { "bestfit", score_bestfit }, { "fgd", score_fgd },
+    { "berth", score_berth },
 };
 
 static struct place put(struct machine *m, const struct pod *p, int at, int gpu)
@@ -481,7 +332,7 @@ static void run_plain(const struct trace *t, const struct policy *policy, struct
     memcpy(machines, t->machines, t->n_machines * sizeof(*machines));
     for (size_t i = 0; i < t->n_order; i++) {
         const struct pod *p = &t->pods[t->order[i]];
-        double most = -1;
+        double most = -INFINITY;
         int best = -1, best_gpu = -1;
         for (size_t k = 0; k < t->n_machines; k++) {
             int gpu = -1;
@@ -558,19 +409,23 @@ static void tell_mix(struct berth_engine *engine, const struct trace *t)
 {
     CLEANUP(str_fini) struct str text = { 0 };
 
-    for (size_t i = 0; i < t->n_shapes; i++)
-        str_addf(&text, "u %" PRId64 " %" PRId64 " %" PRId64 " %d %s\n", t->shapes[i].count,
-                 t->shapes[i].cpu, t->shapes[i].milli, t->shapes[i].n_gpus,
-                 t->shapes[i].spec[0] ? t->shapes[i].spec : "-");
+    for (size_t i = 0; i < t->mix.n; i++)
+        str_addf(&text, "u %" PRId64 " %" PRId64 " %" PRId64 " %d %s\n", t->mix.shapes[i].count,
+                 t->mix.shapes[i].cpu, t->mix.shapes[i].milli, t->mix.shapes[i].n_gpus,
+                 t->mix.shapes[i].spec[0] ? t->mix.shapes[i].spec : "-");
     apply(engine, BERTH_MEMO,
           &(struct berth_memo){ "fragmentation.mix", str_text(&text), text.len });
 }
 
-static void tell_config(struct berth_engine *engine)
+static void tell_config(struct berth_engine *engine, const char *named)
 {
     static const char *const actions[] = { "allocate" };
-    static const struct berth_plugin_use uses[] = { { .name = "fragmentation" } };
-    static const struct berth_tier tier = { uses, 1 };
+    const struct berth_value choice = { .key = "policy", .kind = BERTH_VALUE_TEXT, .text = named };
+    const struct berth_value arguments = { .kind = BERTH_VALUE_OBJECT,
+                                           .members = &choice,
+                                           .n_members = 1 };
+    const struct berth_plugin_use uses[] = { { .name = "fragmentation", .arguments = &arguments } };
+    const struct berth_tier tier = { uses, 1 };
     static const struct berth_value options[] = {
         { .key = "tie", .kind = BERTH_VALUE_TEXT, .text = "rank" },
         { .key = "gpuModels", .kind = BERTH_VALUE_TEXT, .text = "set" }, /* as in the trace */
@@ -614,7 +469,7 @@ static double seconds(void)
 }
 
 /* One cycle over all arrivals; the seconds that it took. */
-static double run_engine(const struct trace *t, struct place *places)
+static double run_engine(const struct trace *t, const char *policy, struct place *places)
 {
     struct err err = { 0 };
     struct berth_engine *engine = berth_engine_new(&err);
@@ -625,7 +480,7 @@ static double run_engine(const struct trace *t, struct place *places)
 
     if (!engine)
         die(err.text, NULL);
-    tell_config(engine);
+    tell_config(engine, policy);
     apply(engine, BERTH_QUEUE, &(struct berth_queue){ .name = "q", .seq = 1 });
     for (size_t i = 0; i < t->n_machines; i++)
         tell_machine(engine, &arena, &t->machines[i], i);
@@ -699,16 +554,17 @@ static const struct policy *policy_named(const char *name)
     return NULL;
 }
 
-static void run_speed(const struct trace *t, struct place *places, struct place *others)
+static void run_speed(const struct trace *t, const char *policy, struct place *places,
+                      struct place *others)
 {
     double engine = INFINITY, plain = INFINITY, n = (double)t->n_order;
 
     /* The fastest of some: what else the machine does only ever adds. */
     for (int i = 0; i < 5; i++)
-        engine = fmin(engine, run_engine(t, places));
+        engine = fmin(engine, run_engine(t, policy, places));
     for (int i = 0; i < 3; i++) {
         double began = seconds();
-        run_plain(t, policy_named("fgd"), others);
+        run_plain(t, policy_named(policy), others);
         plain = fmin(plain, seconds() - began);
     }
     printf(
@@ -722,17 +578,21 @@ int main(int argc, char **argv)
     struct place *places, *others;
 
     if (argc < 5)
-        die("bench-quality FOLDER LIST SEED speed | POLICY...", NULL);
-    read_trace(&t, argv[1], argv[2], argv[3]);
+        die("bench-quality FOLDER LIST SEED speed-POLICY | POLICY...", NULL);
+    trace_read(&t, argv[1], argv[2], argv[3]);
+    count_sought(&t);
     places = calloc(t.n_order, sizeof(*places));
     others = calloc(t.n_order, sizeof(*others));
     if (!places || !others)
         die("out of memory", NULL);
     for (int i = 4; i < argc; i++) {
-        if (strcmp(argv[i], "speed") == 0) {
-            run_speed(&t, places, others);
+        if (strncmp(argv[i], "speed-", 6) == 0) {
+            run_speed(&t, argv[i] + 6, places, others);
         } else if (strcmp(argv[i], "engine") == 0) {
-            run_engine(&t, places);
+            run_engine(&t, "fgd", places);
+            show(&t, argv[i], places);
+        } else if (strcmp(argv[i], "engine-berth") == 0) {
+            run_engine(&t, "berth", places);
             show(&t, argv[i], places);
         } else {
             run_plain(&t, policy_named(argv[i]), places);
@@ -741,6 +601,6 @@ int main(int argc, char **argv)
     }
     free(places);
     free(others);
-    free_trace(&t);
+    trace_free(&t);
     return 0;
 }

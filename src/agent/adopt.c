@@ -152,6 +152,7 @@ static int adopt_one(struct agent *agent, const char *id, struct err *err)
     attempt = attempt_new(agent, json_string_value(json_object_get(line, "attempt")), id);
     order_read(json_object_get(line, "spec"), id, folder, &agent->rules, &attempt->order);
     json_decref(line);
+    seen_raise(agent, notes.seen_opening, notes.seen_revision);
     log_info("adopted", "attempt", attempt->name, NULL);
     take_over(attempt, &notes, &found);
     return 0;

@@ -186,7 +186,9 @@ static int open_data(struct agent *agent, struct err *err)
     r = spares_open(agent, err);
     if (r < 0)
         return r;
-    return identity_open(agent->data_dir, &agent->identity, err);
+    r = identity_open(agent->data_dir, &agent->identity, err);
+    seen_open(agent);
+    return r;
 }
 
 static void say(void *ctx, const char *key, const char *value, const char *message)
@@ -366,6 +368,7 @@ static void free_options(struct agent *agent)
     mem_free(agent->spare_dir);
     VEC_FINI(&agent->spares);
     mem_free(agent->version);
+    mem_free(agent->refused);
     mem_free(agent->register_offers);
     mem_free(agent->register_labels);
     mem_free(agent->register_taints);

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -284,6 +285,16 @@ void attempt_limit(struct attempt *attempt, int64_t limit_ms)
     say_limit(attempt);
 }
 
+/* With the revision that let it: an agent that finds the folder has heard of that. */
+static int note_start(struct attempt *attempt, struct err *err)
+{
+    const struct identity *identity = &attempt->agent->identity;
+    CLEANUP(freep)
+    char *notes = text_format("1\nseen=%s %" PRId64, identity->opening, identity->revision);
+
+    return attempt_note(attempt, "starting", notes, err);
+}
+
 static void start(struct attempt *attempt)
 {
     struct agent *agent = attempt->agent;
@@ -295,7 +306,7 @@ static void start(struct attempt *attempt)
     wire_timing_add(&attempt->timings, "start-wait", attempt->ready_us - attempt->received_us,
                     attempt->called_us - attempt->ready_us, NULL);
     /* Between here and the monitor's own first trace an agent may die: never start it twice. */
-    r = attempt_note(attempt, "starting", "1", &err);
+    r = note_start(attempt, &err);
     if (r == 0)
         r = runtime_start(agent->runtime, &attempt->order.container, &attempt->watch, &err);
     point("after-start");

@@ -32,6 +32,16 @@ static void answer(struct http_request *request, int status, json_t *body)
     free(text);
 }
 
+/* As every answer that names a revision. */
+static void answer_at(struct fake *fake, struct http_request *request, int64_t revision,
+                      json_t *body)
+{
+    json_object_set_new(body, "revision", json_integer((json_int_t)revision));
+    if (fake->opening)
+        json_object_set_new(body, "opening", json_string(fake->opening));
+    answer(request, 200, body);
+}
+
 static void refuse(struct http_request *request, int status, const char *code)
 {
     answer(request, status,
@@ -174,7 +184,11 @@ static void on_work(struct fake *fake, struct http_request *request)
                       "{\"do\":\"stop\",\"attempt\":\"%s\",\"cause\":\"%s\",\"graceMs\":1000}",
                       attempt->name, cause_words[attempt->cause]);
     }
-    fake_line(fake, "{\"do\":\"bookmark\",\"revision\":%" PRId64 "}", fake->generation);
+    if (fake->opening)
+        fake_line(fake, "{\"do\":\"bookmark\",\"opening\":\"%s\",\"revision\":%" PRId64 "}",
+                  fake->opening, fake->generation);
+    else
+        fake_line(fake, "{\"do\":\"bookmark\",\"revision\":%" PRId64 "}", fake->generation);
 }
 
 /* ---- Messages ---- */
@@ -200,15 +214,14 @@ static void on_register(struct fake *fake, struct http_request *request, const j
         else
             attempt->generation = fake->generation;
     }
-    answer(request, 200,
-           json_pack("{s:s, s:I, s:s, s:I, s:I, s:I, s:b, s:o}", "node", fake->node, "generation",
-                     (json_int_t)fake->generation, "incarnation", fake->incarnation, "revision",
-                     (json_int_t)fake->generation, "ttlMs", (json_int_t)fake->ttl_ms, "beatMs",
-                     (json_int_t)fake->beat_ms, "otherLife",
-                     json_string_length(json_object_get(body, "incarnation")) &&
-                         !text_eq(json_string_value(json_object_get(body, "incarnation")),
-                                  fake->incarnation),
-                     "end", end));
+    answer_at(fake, request, fake->generation,
+              json_pack("{s:s, s:I, s:s, s:I, s:I, s:b, s:o}", "node", fake->node, "generation",
+                        (json_int_t)fake->generation, "incarnation", fake->incarnation, "ttlMs",
+                        (json_int_t)fake->ttl_ms, "beatMs", (json_int_t)fake->beat_ms, "otherLife",
+                        json_string_length(json_object_get(body, "incarnation")) &&
+                            !text_eq(json_string_value(json_object_get(body, "incarnation")),
+                                     fake->incarnation),
+                        "end", end));
 }
 
 static bool take_ack(struct fake *fake, struct fake_attempt *attempt)
@@ -244,7 +257,10 @@ static void on_ack(struct fake *fake, struct http_request *request, const json_t
         garble(request);
         return;
     }
-    answer(request, 200, json_pack("{s:o}", "results", results));
+    if (fake->opening)
+        answer_at(fake, request, fake->revision, json_pack("{s:o}", "results", results));
+    else
+        answer(request, 200, json_pack("{s:o}", "results", results));
 }
 
 static void take_end(struct fake_attempt *attempt, const json_t *report)
@@ -346,7 +362,7 @@ static void on_message(struct fake *fake, struct http_request *request, const ch
     } else {
         fake->n_beats += text_eq(what, "beat");
         fake->n_leaves += text_eq(what, "leave");
-        answer(request, 200, json_pack("{s:I}", "revision", (json_int_t)fake->generation));
+        answer_at(fake, request, fake->generation, json_object());
     }
 }
 
@@ -364,8 +380,13 @@ static void on_request(struct http_request *request, void *arg)
     size_t n;
 
     fake->n_requests++;
+    snprintf(fake->seen, sizeof(fake->seen), "%s",
+             http_header(request, "Berth-Seen") ? http_header(request, "Berth-Seen") : "");
     if (fake->is_mute) {
         lose(request);
+    } else if (fake->is_fork) {
+        fake->n_forked += text_eq(what, "register");
+        refuse(request, 409, "LEDGER_FORKED");
     } else if (fake->refuse_busy > 0 && fake->refuse_busy--) {
         refuse(request, 503, "STARTING");
     } else if (text_eq(what, "work")) {

@@ -41,7 +41,9 @@ struct fake {
     struct http_request *stream;
     char addr[64];
     int64_t generation;
-    const char *incarnation;
+    const char *incarnation, *opening; /* opening NULL: it says none, as an earlier server */
+    int64_t revision;                  /* that acks are answered with, where there is an opening */
+    char seen[128];                    /* what the last message said that it had seen */
     int64_t ttl_ms, beat_ms;
     int n_repeats; /* of reports of an end */
     int n_starts;  /* reports of a start */
@@ -58,6 +60,8 @@ struct fake {
     int refuse_busy;  /* so many messages are answered 503 */
     bool is_mute;     /* answers nothing at all */
     bool forgets_all; /* registrations end all that is held */
+    bool is_fork;     /* its ledger is another copy: everything is refused */
+    int n_forked;     /* so many registrations were, for that */
 
     /* a log that is being read */
     struct str log;

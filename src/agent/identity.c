@@ -42,6 +42,7 @@ static int read_file(const char *data_dir, struct identity *out, struct err *err
     }
     read_text(object, "identity", out->own, sizeof(out->own));
     read_text(object, "incarnation", out->incarnation, sizeof(out->incarnation));
+    read_text(object, "opening", out->opening, sizeof(out->opening));
     out->revision = json_integer_value(json_object_get(object, "revision"));
     json_decref(object);
     return 0;
@@ -57,6 +58,8 @@ static int write_file(const char *data_dir, const struct identity *identity, boo
     wire_text(&text, identity->own);
     str_add(&text, ",\"incarnation\":");
     wire_text(&text, identity->incarnation);
+    str_add(&text, ",\"opening\":");
+    wire_text(&text, identity->opening);
     str_addf(&text, ",\"revision\":%" PRId64 "}\n", identity->revision);
     return file_write(AT_FDCWD, path, str_text(&text), text.len, 0600, is_durable, err);
 }

@@ -11,7 +11,8 @@ enum { IDENTITY_SIZE = 33 };
 struct identity {
     char own[IDENTITY_SIZE]; /* random, one a data folder: whoever has the folder is this agent */
     char incarnation[80];    /* "" none yet */
-    int64_t revision;        /* the highest seen of it */
+    char opening[64];        /* which of its openings was heard last; "" none told */
+    int64_t revision;        /* the highest seen of it, which that opening wrote or read */
 };
 
 /** Reads it, or makes a new one. Returns 0; a negative errno: there is one, and it is bad, or a new

@@ -119,6 +119,11 @@ struct agent {
     /* the link to the server; link.c, mail.c */
     enum link_state link;
     struct identity identity;
+    int64_t revision_kept; /* of it, in the file */
+    char seen[128];        /* what each message says of it, as a header */
+    const char *seen_headers[2];
+    char *refused; /* which server was, being of another copy of the ledger, and why; NULL none */
+    bool is_told_refused;
     int64_t generation, ttl_ms, beat_ms, asked_ms; /* asked: when the message under way was sent */
     int64_t lease_until_ms;                        /* no start after this; boot */
     bool was_registered, is_told_down;
@@ -202,6 +207,21 @@ int spec_write(const char *folder, const char *line);
 
 /** Takes over what lies in the data folder. */
 MUST_CHECK int adopt_all(struct agent *agent, struct err *err);
+
+/* ---- seen.c: what was heard of the ledger last ---- */
+
+/** Takes what earlier agents kept. */
+void seen_open(struct agent *agent);
+/** An attempt's folder knows that revision: more than the file does, if that is of the same
+ * opening. */
+void seen_raise(struct agent *agent, const char *opening, int64_t revision);
+/** Notes the opening and revision that an answer or a line of the server names, if it does; keeps
+ * them in the file if the opening is another, or is_kept. */
+void seen_note(struct agent *agent, const json_t *object, bool is_kept);
+/** Begins anew, with another incarnation. */
+void seen_forget(struct agent *agent, const char *incarnation);
+/** The headers of each message, for client_request. */
+const char *const *seen_headers(struct agent *agent);
 
 /* ---- link.c ---- */
 

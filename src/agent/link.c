@@ -29,6 +29,7 @@ static struct client_ticket *post(struct agent *agent, const char *path, struct 
 {
     struct client_request request = { .method = "POST",
                                       .path = path,
+                                      .headers = seen_headers(agent),
                                       .body = str_text(body),
                                       .n_body = body->len,
                                       .timeout_ms = timeout_ms,
@@ -51,19 +52,6 @@ static void add_attempts(struct agent *agent, struct str *body)
         between = ",";
     }
     str_add_char(body, ']');
-}
-
-/* ---- What the server says it is ---- */
-
-static void note_revision(struct agent *agent, int64_t revision)
-{
-    struct err err = { 0 };
-
-    if (revision <= agent->identity.revision)
-        return;
-    agent->identity.revision = revision;
-    if (identity_write(agent->data_dir, &agent->identity, &err) < 0)
-        log_warn("cannot remember the server", "why", err.text, NULL);
 }
 
 static void extend_lease(struct agent *agent, int64_t sent_ms)
@@ -123,9 +111,8 @@ static void take_line(struct agent *agent, const json_t *line, const char *text,
     const char *name = json_string_value(json_object_get(line, "attempt"));
     struct attempt *attempt = name ? attempt_find(agent, name) : NULL;
 
-    if (text_eq(what, "bookmark"))
-        note_revision(agent, json_integer_value(json_object_get(line, "revision")));
-    else if (text_eq(what, "start") && name)
+    seen_note(agent, line, text_eq(what, "bookmark"));
+    if (text_eq(what, "start") && name)
         on_start(agent, name, line, text, n);
     else if (text_eq(what, "stop") && attempt)
         on_stop(attempt, line);
@@ -137,7 +124,7 @@ static void take_line(struct agent *agent, const json_t *line, const char *text,
         on_open(agent, name, line);
     else if (text_eq(what, "close"))
         relay_close_stream(agent->relay, json_string_value(json_object_get(line, "sid")));
-    else
+    else if (!text_eq(what, "bookmark"))
         log_debug("a line that means nothing here", "line", text, NULL);
 }
 
@@ -176,6 +163,7 @@ static void listen_to_work(struct agent *agent, bool with_have)
 {
     CLEANUP(str_fini) struct str path = { 0 };
     struct client_request request = { .method = "GET",
+                                      .headers = seen_headers(agent),
                                       .accept = "application/x-ndjson",
                                       .idle_ms = STREAM_IDLE_MS };
     const char *between = "&have=";
@@ -249,7 +237,7 @@ static void on_beat(void *arg, int r, const struct client_answer *answer, const 
     agent->register_pause_ms = 0;
     extend_lease(agent, agent->asked_ms);
     object = json_loadb(str_text(&answer->body), answer->body.len, 0, NULL);
-    note_revision(agent, json_integer_value(json_object_get(object, "revision")));
+    seen_note(agent, object, true);
     json_decref(object);
     shelf_trim(agent->shelf, clock_wall_ms(agent->clock));
     agent->is_disabled_heard = agent->is_disabled_said;
@@ -330,6 +318,8 @@ static void add_info(struct agent *agent, struct str *body)
     add_runtimes(machine, body);
     str_add(body, ",\"findings\":[");
     machine_findings(machine, say_finding, body);
+    if (agent->refused)
+        say_finding(body, "refused", agent->refused, NULL);
     str_add(body, "],\"orphans\":[");
     MAP_EACH (entry, &agent->attempts) {
         struct attempt *attempt = entry->value;
@@ -398,29 +388,40 @@ static void end_listed(struct agent *agent, const json_t *end)
 static void take_registration(struct agent *agent, const json_t *object)
 {
     const char *incarnation = json_string_value(json_object_get(object, "incarnation"));
-    int64_t revision = json_integer_value(json_object_get(object, "revision"));
 
     agent->generation = json_integer_value(json_object_get(object, "generation"));
     agent->ttl_ms = json_integer_value(json_object_get(object, "ttlMs"));
     agent->beat_ms = json_integer_value(json_object_get(object, "beatMs"));
     agent->link = LINK_UP;
-    agent->is_told_down = false;
+    agent->is_told_down = agent->is_told_refused = false;
     agent->is_disabled_heard = agent->is_disabled_said;
     agent->work_pause_ms = agent->mail_pause_ms = 0;
     if (json_is_true(json_object_get(object, "otherLife")))
         orphan_all(agent);
     if (!text_eq(incarnation, agent->identity.incarnation) ||
-        json_is_true(json_object_get(object, "otherLife"))) {
-        agent->identity.revision = -1; /* another count: it begins anew */
-        snprintf(agent->identity.incarnation, sizeof(agent->identity.incarnation), "%s",
-                 incarnation ? incarnation : "");
-    }
-    note_revision(agent, revision);
+        json_is_true(json_object_get(object, "otherLife")))
+        seen_forget(agent, incarnation);
+    seen_note(agent, object, true);
     extend_lease(agent, agent->asked_ms);
     end_listed(agent, json_object_get(object, "end"));
     timer_set(agent->beat_timer, agent->beat_ms);
     log_info("registered", "node", agent->node, "server", client_address(agent->client),
              "generation", log_int(agent->generation), NULL);
+}
+
+/* Its ledger is a copy that went another way: it is left alone. What runs goes on, under the lease
+ * of the server that gave it, and another address may be that one's. */
+static void leave_fork(struct agent *agent, const struct problem *problem)
+{
+    char *refused = text_format("%s: %s", client_address(agent->client), problem->detail);
+
+    log_line(agent->is_told_refused && text_eq(refused, agent->refused) ? LOG_DEBUG : LOG_WARN,
+             "a server is refused: it has another copy of the ledger", "server",
+             client_address(agent->client), "why", problem->detail, NULL);
+    agent->is_told_refused = true;
+    mem_free(agent->refused);
+    agent->refused = refused;
+    client_next(agent->client);
 }
 
 /* Why a registration was not taken, in words. */
@@ -431,6 +432,10 @@ static void say_refused(struct agent *agent, int r, const struct client_answer *
 
     if (r == 0)
         client_answer_problem(answer, &problem);
+    if (problem.code == PROBLEM_LEDGER_FORKED) {
+        leave_fork(agent, &problem);
+        return;
+    }
     log_line(agent->is_told_down ? LOG_DEBUG : LOG_WARN, "cannot register yet", "server",
              client_address(agent->client), "why", r < 0 ? err->text : problem.detail, NULL);
     agent->is_told_down = true; /* once, however long it lasts */

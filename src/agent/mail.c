@@ -139,6 +139,7 @@ static void on_acks(void *arg, int r, const struct client_answer *answer, const 
 
     agent->acking = NULL;
     agent->acks_sent = (struct sents){ 0 };
+    seen_note(agent, object, false); /* before what it lets start */
     is_good = is_answered(agent, r, answer, err);
     for (size_t i = 0; i < sents.n; i++) {
         const char *name = sents.at[i].name;
@@ -187,6 +188,7 @@ static void on_words(void *arg, int r, const struct client_answer *answer, const
 
     agent->wording = NULL;
     agent->words_sent = (struct sents){ 0 };
+    seen_note(agent, object, false);
     is_good = is_answered(agent, r, answer, err);
     for (size_t i = 0; i < sents.n; i++) {
         struct attempt *attempt = attempt_find(agent, sents.at[i].name);
@@ -213,6 +215,7 @@ static struct client_ticket *post(struct agent *agent, const char *path, struct 
 {
     struct client_request request = { .method = "POST",
                                       .path = path,
+                                      .headers = seen_headers(agent),
                                       .body = str_text(body),
                                       .n_body = body->len,
                                       .is_repeatable = true };

@@ -14,6 +14,8 @@
 struct notes {
     bool was_called, is_orphan;
     enum cause stop; /* CAUSE_NONE: none was wanted */
+    char seen_opening[64];
+    int64_t seen_revision; /* what was heard of the ledger when it was let start; "": not noted */
 };
 
 /**

@@ -445,6 +445,70 @@ TEST(another_life_of_the_ledger_makes_orphans)
     CHECK_EQ(fake.attempts[0].n_ends, 0);
 }
 
+static bool has_beaten(struct fake *f)
+{
+    return f->n_beats > 0;
+}
+
+static bool is_refused_twice(struct fake *f)
+{
+    return f->n_forked >= 2;
+}
+
+TEST(nothing_is_done_by_the_word_of_a_copy_of_the_ledger)
+{
+    struct fake_attempt *attempt;
+
+    begin();
+    fake.opening = "open-1";
+    fake.revision = 500;
+    fake_spawn(&fake, NULL);
+    fake_wait(&fake, fake_has_stream, "the stream of work");
+    attempt = fake_add(&fake, "j-1/task.0#1", SLEEP);
+    fake_wait(&fake, fake_all_run, "it to run");
+    fake.is_fork = true;
+    fake_cut(&fake);
+    fake_wait(&fake, is_refused_twice, "two registrations that are refused");
+    CHECK_TEXT(fake.seen, "open-1 500"); /* what let it start */
+    /* The next agent knows that too, though no beat has had it written. */
+    fake_finish(&fake, SIGKILL);
+    fake.n_forked = 0;
+    fake_spawn(&fake, NULL);
+    fake_wait(&fake, is_refused_twice, "two more");
+    CHECK_TEXT(fake.seen, "open-1 500");
+    CHECK_EQ(attempt->state, ATTEMPT_RUNNING);
+    fake.is_fork = false;
+    fake.n_registers = 0;
+    fake_wait(&fake, fake_has_stream, "the right ledger");
+    CHECK_TEXT(str_text(&fake.held), "j-1/task.0#1,");
+    CHECK(strstr(str_text(&fake.info), "\"refused: http://"));
+    fake_stop(&fake, attempt, CAUSE_EVICTED, 5000);
+    fake_wait(&fake, fake_all_ended, "the end");
+    CHECK_EQ(attempt->n_ends, 1);
+    end();
+}
+
+/* A server that has begun anew is the same ledger; its revisions are not the old opening's. */
+TEST(another_opening_of_the_ledger_is_noted_with_its_own_revision)
+{
+    begin();
+    fake.opening = "open-1";
+    fake.revision = 500;
+    fake_spawn(&fake, NULL);
+    fake_wait(&fake, fake_has_stream, "the stream of work");
+    fake_add(&fake, "j-1/task.0#1", TRUE_SPEC);
+    fake_wait(&fake, fake_all_ended, "its end");
+    fake.opening = "open-2";
+    fake.generation = 600;
+    fake.n_registers = 0;
+    fake_cut(&fake);
+    fake_wait(&fake, fake_is_registered, "the registration");
+    fake.n_beats = 0;
+    fake_wait(&fake, has_beaten, "a beat");
+    CHECK_TEXT(fake.seen, "open-2 601");
+    end();
+}
+
 /* ---- Cut off ---- */
 
 static bool first_has_exit(struct fake *f)

@@ -135,9 +135,35 @@ static int refuse(struct flags *flags, const struct flag *flag, struct problem *
     problem_add(problem, code, pointer, "--%s: %s", flag->name, text);
     if (i < PROBLEM_FIELDS_MAX && flags->line) {
         problem->fields[i].line = flags->line;
-        problem->fields[i].column = flags->columns ? flags->columns[0] : 0;
+        problem->fields[i].column = flags->columns ? flags->columns[flags->word] : 0;
     }
     return -EINVAL;
+}
+
+/* Of these two one says the other's sense too. */
+static bool is_same(const char *a, const char *b)
+{
+    return strcmp(a, b) == 0 || (strcmp(a, "/gang") == 0 && strcmp(b, "/minAvailable") == 0) ||
+           (strcmp(a, "/minAvailable") == 0 && strcmp(b, "/gang") == 0);
+}
+
+/* On a command line the last one counts; a script is a file, where no key stands twice. */
+static bool is_said_twice(struct flags *flags, const struct flag *flag, const char *pointer,
+                          struct problem *problem)
+{
+    for (size_t i = 0; flags->line && i < flags->places.n; i++) {
+        const struct flag_place *place = &flags->places.at[i];
+        CLEANUP(freep) char *why = NULL;
+
+        if (!is_same(place->pointer, pointer))
+            continue;
+        why = text_format("is said in line %d already%s%s", place->line,
+                          strcmp(place->pointer, pointer) != 0 ? ", by --" : "",
+                          strcmp(place->pointer, pointer) != 0 ? place->flag->name : "");
+        refuse(flags, flag, problem, PROBLEM_INVALID_FIELD, why);
+        return true;
+    }
+    return false;
 }
 
 /* The object under key, made if it is not there. */
@@ -157,14 +183,18 @@ static int set_value(struct flags *flags, const struct flag *flag, json_t *value
                      struct problem *problem)
 {
     json_t *object = flag->member ? object_under(flags->job, flag->key) : flags->job;
+    CLEANUP(freep)
+    char *pointer = text_format("/%s%s%s", flag->key, flag->member ? "/" : "",
+                                flag->member ? flag->member : "");
 
     if (!value)
         return refuse(flags, flag, problem, PROBLEM_INVALID_FIELD, "is not UTF-8");
+    if (is_said_twice(flags, flag, pointer, problem)) {
+        json_decref(value);
+        return -EINVAL;
+    }
     json_object_set_new(object, flag->member ? flag->member : flag->key, value);
-    note_place(flags, flag,
-               text_format("/%s%s%s", flag->key, flag->member ? "/" : "",
-                           flag->member ? flag->member : ""),
-               at);
+    note_place(flags, flag, TAKE(pointer), at);
     /* Of these two the one said last counts. */
     if (strcmp(flag->key, "gang") == 0)
         json_object_del(flags->job, "minAvailable");
@@ -184,12 +214,14 @@ static int set_pair(struct flags *flags, const struct flag *flag, const char *te
         CLEANUP(freep) char *why = text_format("must be %s", flag->value);
         return refuse(flags, flag, problem, PROBLEM_INVALID_FIELD, why);
     }
+    str_addf(&pointer, "/%s", flag->key);
+    json_pointer_add(&pointer, text, (size_t)(equals - text));
+    if (is_said_twice(flags, flag, str_text(&pointer), problem))
+        return -EINVAL;
     value = json_string(equals + 1);
     if (!value || json_object_setn_new(object_under(flags->job, flag->key), text,
                                        (size_t)(equals - text), value) < 0)
         return refuse(flags, flag, problem, PROBLEM_INVALID_FIELD, "is not UTF-8");
-    str_addf(&pointer, "/%s", flag->key);
-    json_pointer_add(&pointer, text, (size_t)(equals - text));
     note_place(flags, flag, str_take(&pointer), at);
     return 1;
 }
@@ -335,6 +367,7 @@ int flags_take(struct flags *flags, char *const *words, size_t n, size_t *at,
 
     if (!flag)
         return 0;
+    flags->word = first;
     ++*at;
     if (flag_why(flag)) {
         *at += !value && *at < n && words[*at][0] != '-'; /* its value */

@@ -58,6 +58,7 @@ struct flags {
     const char *base_dir; /* borrowed; NULL: relative image paths stay as they are */
     int line;             /* of a script, for the messages; 0 */
     const int *columns;   /* of each word; NULL */
+    size_t word;          /* that is being taken */
     VEC_OF(struct flag_place) places;
 };
 

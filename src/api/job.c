@@ -114,6 +114,19 @@ void job_spec_set_headroom(struct job_spec *spec, int64_t memory_milli)
         set_holds(&spec->groups[i], memory_milli);
 }
 
+int64_t job_spec_own_limit(const struct job_spec *spec)
+{
+    return spec->limit_submitted_ms == LIMIT_UNCHANGED ? spec->limit_ms : spec->limit_submitted_ms;
+}
+
+void job_spec_set_limit(struct job_spec *spec, int64_t limit_ms)
+{
+    int64_t own_ms = job_spec_own_limit(spec);
+
+    spec->limit_ms = limit_ms;
+    spec->limit_submitted_ms = limit_ms == own_ms ? LIMIT_UNCHANGED : own_ms;
+}
+
 void job_name_of_path(const char *path, char out[64])
 {
     const char *slash = strrchr(path, '/');

@@ -15,8 +15,10 @@
 
 #include "api/problem.h"
 #include "base/err.h"
+#include "base/quantity.h"
 
-#define JOB_DURATION_MAX_MS (INT64_C(3650) * 86400000)
+#define JOB_DURATION_MAX_MS DURATION_MAX_MS
+#define LIMIT_UNCHANGED     INT64_C(-1)
 
 /* The limits of a job; each is stated in GET /v1/limits and tested. */
 enum {
@@ -109,9 +111,10 @@ struct job_spec {
     char *ns; /* namespace */
     char *queue;
     int32_t priority;
-    uint32_t min_available; /* 1..n_tasks: how many start together or none */
-    int64_t limit_ms;       /* for each task from its first instruction; 0 none */
-    int64_t deadline_ms;    /* fail if not started so long after submit; 0 none */
+    uint32_t min_available;     /* 1..n_tasks: how many start together or none */
+    int64_t limit_ms;           /* for each task from its first instruction; 0 none */
+    int64_t limit_submitted_ms; /* what it was, where that is no longer so; else LIMIT_UNCHANGED */
+    int64_t deadline_ms;        /* fail if not started so long after submit; 0 none */
     uint32_t retries_max;
     int64_t backoff_ms, backoff_max_ms;
     enum job_on_failure on_failure;
@@ -185,8 +188,17 @@ void job_name_of_path(const char *path, char out[64]);
 /** The canonical object; yours to json_decref. */
 json_t *job_spec_to_json(const struct job_spec *spec);
 /** The canonical text; and the SHA-256 in hex, if digest (DIGEST_HEX_SIZE bytes) is not NULL, of
- * what the user said of it: all but the headroom. */
+ * what the user said of it: all but the headroom and what its limit became. */
 char *job_spec_to_text(const struct job_spec *spec, char *digest);
+/**
+ * Gives it another limit, before anybody else has it: what it was submitted with is kept beside it.
+ *
+ * @limit_ms  0 to JOB_DURATION_MAX_MS; 0 none
+ */
+void job_spec_set_limit(struct job_spec *spec, int64_t limit_ms);
+/** The limit that it was submitted with, whatever it is now; 0 none. */
+int64_t job_spec_own_limit(const struct job_spec *spec);
+
 /** Reads what job_spec_to_text wrote: a row of the ledger. */
 MUST_CHECK int job_spec_from_canonical(const char *text, struct job_spec **out, struct err *err);
 

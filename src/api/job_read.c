@@ -6,15 +6,17 @@
  */
 #include "api/job.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "api/job_group.h"
 #include "api/job_words.h"
 #include "api/json.h"
-#include "base/name.h"
 #include "base/str.h"
+
+enum { KEYS_MAX = 64 };
 
 /* In the order of docs/job-format.md. */
 static const struct json_key job_keys[] = {
@@ -26,39 +28,11 @@ static const struct json_key job_keys[] = {
     { .name = "preemptable" }, { .name = "budget" },    { .name = "groups" },
 };
 
-static const struct json_key group_keys[] = {
-    { .name = "name" },
-    { .name = "replicas" },
-    { .name = "minAvailable" },
-    { .name = "image" },
-    { .name = "command" },
-    { .name = "args" },
-    { .name = "env" },
-    { .name = "workDir" },
-    { .name = "user" },
-    { .name = "runtime" },
-    { .name = "resources" },
-    { "gpu", true },
-    { .name = "requires" },
-    { .name = "capability" },
-    { .name = "node" },
-    { "pool", true },
-    { "spot", true },
-    { .name = "nodeSelector" },
-    { .name = "preferredLabels" },
-    { .name = "tolerations" },
-    { .name = "affinity" },
-    { .name = "topology" },
-    { .name = "network" },
-    { "ports", true },
-    { "volumes", true },
+/* Of a job that was accepted; no user's file says them. */
+static const struct json_key accepted_keys[] = {
+    { .name = "memoryMilli" },
+    { .name = "limitSubmitted" },
 };
-
-/* A flat job's name and minAvailable are the job's, not its group's. */
-static bool is_shared_key(const char *name)
-{
-    return strcmp(name, "name") == 0 || strcmp(name, "minAvailable") == 0;
-}
 
 static const struct json_key retries_keys[] = {
     { .name = "max" },
@@ -66,447 +40,12 @@ static const struct json_key retries_keys[] = {
     { .name = "backoffMax" },
 };
 
-static const struct json_key toleration_keys[] = {
-    { .name = "key" },
-    { .name = "operator" },
-    { .name = "value" },
-    { .name = "effect" },
-};
-
-static void set_text(char **place, const char *text)
+/* Whether the key of a group was read as it was meant. */
+static bool is_sound(const struct json_at *groups, size_t i, const char *key)
 {
-    mem_free(*place);
-    *place = text_copy(text);
-}
+    struct json_at item = json_at_item(groups, i), at = json_at_member(&item, key);
 
-/* A name that users give. */
-static void read_name(const struct json_at *up, const char *key, char **place)
-{
-    struct json_at at = json_at_member(up, key);
-    const char *text;
-
-    if (!json_get_text(up, key, &text))
-        return;
-    if (!name_is_valid(text)) {
-        json_refuse(&at, PROBLEM_INVALID_FIELD,
-                    "\"%.80s\" is not a name: 1 to %d of a-z, 0-9 and -", text, NAME_MAX_BYTES);
-        return;
-    }
-    set_text(place, text);
-}
-
-static int cmp_label(const void *a, const void *b)
-{
-    return strcmp(((const struct label *)a)->key, ((const struct label *)b)->key);
-}
-
-typedef bool check_key_fn(const struct json_at *at, const char *key);
-
-static bool check_label_key(const struct json_at *at, const char *key)
-{
-    if (name_is_valid_label(key))
-        return true;
-    json_refuse(at, PROBLEM_INVALID_FIELD,
-                "\"%.80s\" is not a label's name: letters, digits and . _ / -, at most 253", key);
-    return false;
-}
-
-static void refuse_variable(const struct json_at *at, const char *name)
-{
-    json_refuse(at, PROBLEM_INVALID_FIELD,
-                "\"%.80s\" is not a variable's name: letters, digits and _ . -, no digit first, at "
-                "most 253",
-                name);
-}
-
-static bool check_env_key(const struct json_at *at, const char *key)
-{
-    if (key[0] && !strchr(key, '='))
-        return true;
-    refuse_variable(at, key);
-    return false;
-}
-
-/* Earlier builds took any name with neither; what they accepted is read as it is. */
-static void check_new_env(const struct json_at *group)
-{
-    struct json_at env = json_at_member(group, "env");
-    const char *name;
-    json_t *value;
-
-    json_object_foreach((json_t *)env.value, name, value)
-    {
-        struct json_at at = json_at_member(&env, name);
-
-        if (name[0] && !strchr(name, '=') && !name_is_valid_variable(name))
-            refuse_variable(&at, name);
-    }
-}
-
-/* An object of texts, sorted by key. */
-static void read_labels(const struct json_at *up, const char *key, size_t most_bytes,
-                        check_key_fn *check, struct labels *out)
-{
-    struct json_at at = json_at_member(up, key);
-    size_t n_bytes = 0;
-    const char *name;
-    json_t *value;
-
-    if (!at.value)
-        return;
-    if (!json_is_object(at.value)) {
-        json_refuse(&at, PROBLEM_INVALID_FIELD, "must be an object of texts, not %s",
-                    json_type_word(at.value));
-        return;
-    }
-    out->at = NEW0_N(struct label, json_object_size(at.value) + 1);
-    json_object_foreach((json_t *)at.value, name, value)
-    {
-        struct json_at member = json_at_member(&at, name);
-        const char *text;
-        if (!check(&member, name) || !json_get_text(&at, name, &text))
-            continue;
-        n_bytes += strlen(name) + strlen(text);
-        out->at[out->n++] = (struct label){ text_copy(name), text_copy(text) };
-    }
-    if (n_bytes > most_bytes)
-        json_refuse(&at, PROBLEM_INVALID_FIELD, "%zu bytes of names and values; at most %zu",
-                    n_bytes, most_bytes);
-    qsort(out->at, out->n, sizeof(*out->at), cmp_label);
-}
-
-/* A list of texts; adds their bytes with a NUL each. */
-static void read_texts(const struct json_at *up, const char *key, struct texts *out,
-                       size_t *n_bytes)
-{
-    struct json_at at = json_at_member(up, key);
-
-    if (!at.value || !json_check_list(&at, JOB_ARGS_MAX_BYTES))
-        return;
-    out->at = NEW0_N(char *, json_array_size(at.value) + 1);
-    for (size_t i = 0; i < json_array_size(at.value); i++) {
-        struct json_at item = json_at_item(&at, i);
-        if (!json_is_string(item.value)) {
-            json_refuse(&item, PROBLEM_INVALID_FIELD, "must be text, not %s%s",
-                        json_type_word(item.value),
-                        json_is_number(item.value) ? ": put it in quotes" : "");
-            continue;
-        }
-        *n_bytes += json_string_length(item.value) + 1;
-        out->at[out->n++] = text_copy(json_string_value(item.value));
-    }
-}
-
-static int cmp_amount(const void *a, const void *b)
-{
-    return strcmp(((const struct amount *)a)->resource, ((const struct amount *)b)->resource);
-}
-
-static void read_amounts(const struct json_at *up, const char *key, struct amounts *out)
-{
-    struct json_at at = json_at_member(up, key);
-    const char *name;
-    json_t *value;
-
-    if (!at.value)
-        return;
-    if (!json_is_object(at.value)) {
-        json_refuse(&at, PROBLEM_INVALID_FIELD, "must be an object of quantities, not %s",
-                    json_type_word(at.value));
-        return;
-    }
-    if (json_object_size(at.value) > JOB_RESOURCES_MAX) {
-        json_refuse(&at, PROBLEM_INVALID_FIELD, "%zu resources; at most %d",
-                    json_object_size(at.value), JOB_RESOURCES_MAX);
-        return;
-    }
-    out->at = NEW0_N(struct amount, json_object_size(at.value) + 1);
-    json_object_foreach((json_t *)at.value, name, value)
-    {
-        struct json_at member = json_at_member(&at, name);
-        int64_t amount = 0;
-        if (!name_is_valid_label(name))
-            json_refuse(&member, PROBLEM_INVALID_FIELD,
-                        "\"%.80s\" is not a resource's name: letters, digits and . _ / -", name);
-        else if (json_quantity(&member, quantity_unit_of(name), &amount) && amount > 0)
-            out->at[out->n++] = (struct amount){ text_copy(name), amount };
-    }
-    qsort(out->at, out->n, sizeof(*out->at), cmp_amount);
-}
-
-static void read_toleration(const struct json_at *at, struct toleration *out)
-{
-    struct json_at value = json_at_member(at, "value");
-    const char *key = "", *text = "";
-    int op = 0, effect = -1;
-
-    if (!json_check_object(at, toleration_keys, COUNT_OF(toleration_keys)))
-        return;
-    json_get_text(at, "key", &key);
-    json_get_text(at, "value", &text);
-    json_get_word(at, "operator", operator_words, COUNT_OF(operator_words), &op);
-    /* "" stands for all effects, as leaving it out does. */
-    if (!text_eq(json_string_value(json_object_get(at->value, "effect")), ""))
-        json_get_word(at, "effect", effect_words, COUNT_OF(effect_words), &effect);
-    if (op == OPERATOR_EXISTS && text[0])
-        json_refuse(&value, PROBLEM_INVALID_FIELD, "operator Exists takes no value");
-    if (op == OPERATOR_EQUAL && !key[0])
-        json_refuse(at, PROBLEM_INVALID_FIELD,
-                    "operator Equal needs a key; Exists without a key tolerates everything");
-    out->key = text_copy(key);
-    out->is_exists = op == OPERATOR_EXISTS;
-    out->value = text_copy(text);
-    out->effect = text_copy(effect < 0 ? "" : effect_words[effect]);
-}
-
-static void read_tolerations(const struct json_at *up, struct job_group *group)
-{
-    struct json_at at = json_at_member(up, "tolerations");
-
-    if (!at.value || !json_check_list(&at, JOB_TOLERATIONS_MAX))
-        return;
-    group->tolerations = NEW0_N(struct toleration, json_array_size(at.value) + 1);
-    for (size_t i = 0; i < json_array_size(at.value); i++) {
-        struct json_at item = json_at_item(&at, i);
-        read_toleration(&item, &group->tolerations[group->n_tolerations++]);
-    }
-}
-
-/* Whether a path has a part "..": a prefix that allows it could not be held against it. */
-static bool path_climbs(const char *path)
-{
-    for (const char *at = path; (at = strstr(at, "..")); at += 2)
-        if ((at == path || at[-1] == '/') && (at[2] == '/' || !at[2]))
-            return true;
-    return false;
-}
-
-static bool check_path(const struct json_at *at, const char *what, const char *path)
-{
-    if (path[0] != '/')
-        json_refuse(at, PROBLEM_INVALID_FIELD, "%s \"%.80s\" is not absolute: it begins with /",
-                    what, path);
-    else if (path_climbs(path))
-        json_refuse(at, PROBLEM_INVALID_FIELD, "%s \"%.80s\" has a part \"..\"", what, path);
-    else
-        return true;
-    return false;
-}
-
-static void read_image(const struct json_at *up, struct job_group *group)
-{
-    struct json_at at = json_at_member(up, "image");
-    const char *image = "", *path;
-    bool is_given = json_get_text(up, "image", &image);
-
-    if (at.value && !is_given)
-        return;
-    if (!image[0]) {
-        if (!text_eq(group->runtime, "process"))
-            json_refuse(&at, PROBLEM_INVALID_FIELD,
-                        "an image is needed, such as oci:/srv/images/train (only runtime process "
-                        "goes without)");
-        return;
-    }
-    if (!text_begins(image, "oci:") && !text_begins(image, "dir:")) {
-        json_refuse(&at, PROBLEM_COMES_LATER,
-                    "\"%.80s\": names of a registry come with a later version; use oci:PATH or "
-                    "dir:PATH",
-                    image);
-        return;
-    }
-    path = strchr(image, ':') + 1;
-    if (check_path(&at, "the image's path", path))
-        set_text(&group->image, image);
-}
-
-/* UID or UID:GID, each at most 2^32 - 2: the last one means "no change" to the kernel. */
-static bool user_is_valid(const char *user)
-{
-    char part[16];
-    const char *colon = strchr(user, ':');
-    size_t n = colon ? (size_t)(colon - user) : strlen(user);
-    int64_t id;
-
-    if (n >= sizeof(part))
-        return false;
-    memcpy(part, user, n);
-    part[n] = '\0';
-    return text_to_int(part, 0, UINT32_MAX - 1, &id) == 0 &&
-           (!colon || text_to_int(colon + 1, 0, UINT32_MAX - 1, &id) == 0);
-}
-
-static void read_identity(const struct json_at *up, struct job_group *group)
-{
-    struct json_at user = json_at_member(up, "user"), dir = json_at_member(up, "workDir");
-    const char *text;
-    int network = JOB_NETWORK_HOST;
-
-    if (json_get_text(up, "workDir", &text) && text[0] && check_path(&dir, "workDir", text))
-        set_text(&group->work_dir, text);
-    if (json_get_text(up, "user", &text) && text[0]) {
-        if (user_is_valid(text))
-            set_text(&group->user, text);
-        else
-            json_refuse(&user, PROBLEM_INVALID_FIELD,
-                        "\"%.40s\" is not a user: UID or UID:GID, in numbers", text);
-    }
-    if (text_eq(json_string_value(json_object_get(up->value, "network")), "bridge")) {
-        struct json_at at = json_at_member(up, "network");
-        json_refuse(&at, PROBLEM_COMES_LATER, "\"bridge\" comes with a later version");
-        return;
-    }
-    if (json_get_word(up, "network", network_words, COUNT_OF(network_words), &network))
-        group->network = (enum job_network)network;
-}
-
-static void read_runtime(const struct json_at *up, struct job_group *group)
-{
-    int runtime;
-
-    if (text_eq(json_string_value(json_object_get(up->value, "runtime")), ""))
-        return;
-    if (json_get_word(up, "runtime", runtime_words, COUNT_OF(runtime_words), &runtime))
-        set_text(&group->runtime, runtime_words[runtime]);
-}
-
-static bool capability_is_good(const char *text)
-{
-    const char *version = strchr(text, '@');
-    CLEANUP(freep) char *name = text_format("%.*s", (int)strcspn(text, "@"), text);
-
-    return version && version[1] && name_is_valid_label(name);
-}
-
-/* Which node, by name or by what it must have to the letter. */
-static void read_node(const struct json_at *up, struct job_group *group)
-{
-    struct json_at node = json_at_member(up, "node"), capability = json_at_member(up, "capability");
-    const char *text;
-
-    group->node = text_copy("");
-    group->capability = text_copy("");
-    if (json_get_text(up, "node", &text)) {
-        if (name_is_valid_node(text))
-            set_text(&group->node, text);
-        else
-            json_refuse(&node, PROBLEM_INVALID_FIELD, "\"%.80s\" is not a node's name%s", text,
-                        text[0] ? "" : "; leave it out for any node");
-    }
-    if (json_get_text(up, "capability", &text)) {
-        if (capability_is_good(text))
-            set_text(&group->capability, text);
-        else
-            json_refuse(&capability, PROBLEM_INVALID_FIELD,
-                        "\"%.80s\" is not NAME@VERSION, such as image@2.1%s", text,
-                        text[0] ? "" : "; leave it out for any");
-    }
-}
-
-/* Earlier builds took a second @ for a part of the version. */
-static void check_new_capability(const struct json_at *group)
-{
-    struct json_at at = json_at_member(group, "capability");
-    const char *text = json_string_value(at.value);
-    const char *version = text ? strchr(text, '@') : NULL;
-
-    if (version && strchr(version + 1, '@'))
-        json_refuse(&at, PROBLEM_INVALID_FIELD,
-                    "\"%.80s\" has more than one @: it is NAME@VERSION, such as image@2.1", text);
-}
-
-/* Only its size is looked at: its form is known to who places the job. */
-static void read_affinity(const struct json_at *up, struct job_group *group)
-{
-    struct json_at at = json_at_member(up, "affinity");
-    CLEANUP(freep) char *text = NULL;
-
-    if (!at.value)
-        return;
-    if (!json_is_object(at.value)) {
-        json_refuse(&at, PROBLEM_INVALID_FIELD, "must be an object, not %s",
-                    json_type_word(at.value));
-        return;
-    }
-    if (!json_object_size(at.value))
-        return;
-    text = json_dumps(at.value, JSON_COMPACT | JSON_SORT_KEYS);
-    if (strlen(text) > JOB_AFFINITY_MAX_BYTES)
-        json_refuse(&at, PROBLEM_INVALID_FIELD, "%zu bytes as JSON; at most %d", strlen(text),
-                    JOB_AFFINITY_MAX_BYTES);
-    else
-        group->affinity = json_loads(text, 0, NULL);
-}
-
-/* Which network domains keep it together: those up to a tier, by number or name. */
-static void read_topology(const struct json_at *up, struct job_group *group)
-{
-    static const struct json_key keys[] = { { .name = "mode" }, { .name = "tier" } };
-    struct json_at at = json_at_member(up, "topology"), tier = json_at_member(&at, "tier");
-    int mode = JOB_TOPOLOGY_HARD - 1;
-    int64_t number = 0;
-    const char *name;
-
-    group->tier_name = text_copy("");
-    if (!at.value || !json_check_object(&at, keys, COUNT_OF(keys)) || !json_object_size(at.value))
-        return;
-    json_get_word(&at, "mode", topology_words, COUNT_OF(topology_words), &mode);
-    group->topology = (enum job_topology)(mode + 1);
-    if (json_is_string(tier.value)) {
-        if (json_get_text(&at, "tier", &name))
-            set_text(&group->tier_name, name);
-    } else if (tier.value && json_get_int(&at, "tier", 0, JOB_TIER_MAX, &number)) {
-        group->has_tier = true;
-        group->tier = (int)number;
-    }
-}
-
-/* What a group has of its own: all but name and minAvailable, which a flat job has itself. */
-static void read_group(const struct json_at *at, struct job_group *group)
-{
-    struct json_at args = json_at_member(at, "args");
-    size_t n_bytes = 0;
-    int64_t replicas = 1;
-
-    json_get_int(at, "replicas", 1, JOB_TASKS_MAX, &replicas);
-    group->replicas = (uint32_t)replicas;
-    group->image = text_copy("");
-    group->work_dir = text_copy("");
-    group->user = text_copy("");
-    group->runtime = text_copy("");
-    read_runtime(at, group);
-    read_image(at, group);
-    read_texts(at, "command", &group->command, &n_bytes);
-    read_texts(at, "args", &group->args, &n_bytes);
-    if (n_bytes > JOB_ARGS_MAX_BYTES)
-        json_refuse(args.value ? &args : at, PROBLEM_INVALID_FIELD,
-                    "command and args have %zu bytes; at most %d", n_bytes, JOB_ARGS_MAX_BYTES);
-    if (!group->image[0] && text_eq(group->runtime, "process") && !group->command.n)
-        json_refuse(at, PROBLEM_INVALID_FIELD, "without an image a command is needed");
-    read_labels(at, "env", JOB_ENV_MAX_BYTES, check_env_key, &group->env);
-    read_identity(at, group);
-    read_amounts(at, "resources", &group->resources);
-    read_amounts(at, "requires", &group->requires_);
-    read_node(at, group);
-    read_affinity(at, group);
-    read_topology(at, group);
-    read_labels(at, "nodeSelector", JOB_LABELS_MAX_BYTES, check_label_key, &group->node_selector);
-    read_labels(at, "preferredLabels", JOB_LABELS_MAX_BYTES, check_label_key,
-                &group->preferred_labels);
-    read_tolerations(at, group);
-}
-
-static void read_listed_group(const struct json_at *at, struct job_group *group)
-{
-    int64_t min_available = 0;
-
-    group->name = text_copy("task");
-    if (!json_check_object(at, group_keys, COUNT_OF(group_keys)))
-        return;
-    read_name(at, "name", &group->name);
-    read_group(at, group);
-    json_get_int(at, "minAvailable", 0, group->replicas, &min_available);
-    group->min_available = (uint32_t)min_available;
+    return json_is_object(item.value) && !json_has_fault(&at);
 }
 
 /* A job is kept together as a whole: what its groups say of it must be the same. */
@@ -514,10 +53,15 @@ static void check_topologies(const struct json_at *groups, const struct job_spec
 {
     const struct job_group *first = &spec->groups[0];
 
+    if (!is_sound(groups, 0, "topology"))
+        return;
+
     for (size_t i = 1; i < spec->n_groups; i++) {
         const struct job_group *group = &spec->groups[i];
         struct json_at item = json_at_item(groups, i), at = json_at_member(&item, "topology");
 
+        if (!is_sound(groups, i, "topology"))
+            continue;
         if (group->topology != first->topology || group->has_tier != first->has_tier ||
             group->tier != first->tier || !text_eq(group->tier_name, first->tier_name))
             json_refuse(&at, PROBLEM_INVALID_FIELD,
@@ -530,7 +74,8 @@ static void check_names_differ(const struct json_at *groups, const struct job_sp
     for (size_t i = 1; i < spec->n_groups; i++) {
         for (size_t j = 0; j < i; j++) {
             struct json_at item = json_at_item(groups, i), name = json_at_member(&item, "name");
-            if (!text_eq(spec->groups[i].name, spec->groups[j].name))
+            if (!text_eq(spec->groups[i].name, spec->groups[j].name) ||
+                !is_sound(groups, i, "name") || !is_sound(groups, j, "name"))
                 continue;
             json_refuse(&name, PROBLEM_INVALID_FIELD, "\"%s\" is the name of group %zu too",
                         spec->groups[i].name, j);
@@ -542,9 +87,12 @@ static void check_names_differ(const struct json_at *groups, const struct job_sp
 /* Beside `groups` no key of a group may stand. */
 static void refuse_beside(const struct json_at *top)
 {
-    for (size_t i = 0; i < COUNT_OF(group_keys); i++) {
-        struct json_at at = json_at_member(top, group_keys[i].name);
-        if (at.value && !is_shared_key(group_keys[i].name) && !group_keys[i].comes_later)
+    size_t n;
+    const struct json_key *keys = job_group_keys(&n);
+
+    for (size_t i = 0; i < n; i++) {
+        struct json_at at = json_at_member(top, keys[i].name);
+        if (at.value && !job_group_shares(keys[i].name) && !keys[i].comes_later)
             json_refuse(&at, PROBLEM_INVALID_FIELD,
                         "belongs into a group: there is a list of groups");
     }
@@ -558,7 +106,7 @@ static void read_groups(const struct json_at *top, struct job_spec *spec)
     if (!groups.value) {
         spec->groups = NEW0_N(struct job_group, 1);
         spec->groups[spec->n_groups++].name = text_copy("task");
-        read_group(top, &spec->groups[0]);
+        job_read_group(top, &spec->groups[0]);
         spec->n_tasks = spec->groups[0].replicas;
         return;
     }
@@ -572,7 +120,7 @@ static void read_groups(const struct json_at *top, struct job_spec *spec)
     spec->groups = NEW0_N(struct job_group, json_array_size(groups.value));
     for (size_t i = 0; i < json_array_size(groups.value); i++) {
         struct json_at item = json_at_item(&groups, i);
-        read_listed_group(&item, &spec->groups[spec->n_groups++]);
+        job_read_listed_group(&item, &spec->groups[spec->n_groups++]);
         n_tasks += spec->groups[i].replicas;
     }
     if (n_tasks > JOB_TASKS_MAX)
@@ -587,6 +135,7 @@ static void read_retries(const struct json_at *top, struct job_spec *spec)
 {
     struct json_at at = json_at_member(top, "retries");
     struct json_at most = json_at_member(&at, "backoffMax");
+    struct json_at backoff = json_at_member(&at, "backoff");
     int64_t max = 0;
 
     spec->backoff_ms = 10000;
@@ -599,18 +148,20 @@ static void read_retries(const struct json_at *top, struct job_spec *spec)
     if (!most.value && spec->backoff_max_ms < spec->backoff_ms)
         spec->backoff_max_ms = spec->backoff_ms;
     json_get_duration(&at, "backoffMax", JOB_DURATION_MAX_MS, &spec->backoff_max_ms);
-    if (spec->backoff_max_ms < spec->backoff_ms)
+    if (spec->backoff_max_ms < spec->backoff_ms && !json_has_fault(&backoff))
         json_refuse(&most, PROBLEM_INVALID_FIELD, "is less than backoff");
 }
 
 static void read_minimum(const struct json_at *top, struct job_spec *spec)
 {
     struct json_at at = json_at_member(top, "minAvailable");
+    struct json_at groups = json_at_member(top, "groups");
+    struct json_at replicas = json_at_member(top, "replicas");
     int64_t min_available = 1;
     bool is_gang = false, is_given;
 
-    if (!spec->n_tasks)
-        return; /* the groups are faulty already */
+    if (!spec->n_tasks || json_has_fault(&groups) || json_has_fault(&replicas))
+        return; /* how many tasks there are nobody knows */
     is_given = json_get_int(top, "minAvailable", 1, spec->n_tasks, &min_available);
     json_get_bool(top, "gang", &is_gang);
     if (is_gang && is_given && min_available != spec->n_tasks)
@@ -628,7 +179,7 @@ static void read_budget(const struct json_at *top, struct job_spec *spec)
 
     if (!at.value || !json_check_object(&at, keys, COUNT_OF(keys)) || !json_object_size(at.value))
         return;
-    if (json_object_size(at.value) > 1) {
+    if (json_object_get(at.value, budget_words[0]) && json_object_get(at.value, budget_words[1])) {
         json_refuse(&at, PROBLEM_INVALID_FIELD,
                     "has both minAvailable and maxUnavailable; leave one of them out");
         return;
@@ -656,9 +207,9 @@ static void read_job(const struct json_at *top, struct job_spec *spec)
     int64_t priority = 0;
     int word;
 
-    read_name(top, "name", &spec->name);
-    read_name(top, "namespace", &spec->ns);
-    read_name(top, "queue", &spec->queue);
+    job_read_name(top, "name", &spec->name);
+    job_read_name(top, "namespace", &spec->ns);
+    job_read_name(top, "queue", &spec->queue);
     read_kind(top);
     json_get_int(top, "priority", JOB_PRIORITY_MIN, JOB_PRIORITY_MAX, &priority);
     spec->priority = (int32_t)priority;
@@ -672,7 +223,7 @@ static void read_job(const struct json_at *top, struct job_spec *spec)
         spec->on_disconnect = (enum job_on_disconnect)word;
     spec->grace_ms = 30000;
     json_get_duration(top, "grace", JOB_GRACE_MAX_MS, &spec->grace_ms);
-    read_labels(top, "labels", JOB_LABELS_MAX_BYTES, check_label_key, &spec->labels);
+    job_read_labels(top, "labels", &spec->labels);
     spec->is_preemptable = true;
     json_get_bool(top, "preemptable", &spec->is_preemptable);
     read_budget(top, spec);
@@ -683,15 +234,17 @@ static void read_job(const struct json_at *top, struct job_spec *spec)
 /* The keys of a job, and of its one group where it has no list of groups. */
 static bool check_keys(const struct json_at *top, bool is_new)
 {
-    struct json_key keys[COUNT_OF(job_keys) + COUNT_OF(group_keys) + 1];
-    size_t n = COUNT_OF(job_keys);
+    size_t n_group, n = COUNT_OF(job_keys);
+    const struct json_key *of_group = job_group_keys(&n_group);
+    struct json_key keys[KEYS_MAX];
 
+    assert(n + n_group + COUNT_OF(accepted_keys) <= KEYS_MAX);
     memcpy(keys, job_keys, sizeof(job_keys));
-    if (!is_new)
-        keys[n++] = (struct json_key){ .name = "memoryMilli" };
-    for (size_t i = 0; i < COUNT_OF(group_keys); i++)
-        if (!is_shared_key(group_keys[i].name))
-            keys[n++] = group_keys[i];
+    for (size_t i = 0; !is_new && i < COUNT_OF(accepted_keys); i++)
+        keys[n++] = accepted_keys[i];
+    for (size_t i = 0; i < n_group; i++)
+        if (!job_group_shares(of_group[i].name))
+            keys[n++] = of_group[i];
     return json_check_object(top, keys, n);
 }
 
@@ -701,13 +254,11 @@ static void check_new(const struct json_at *top)
     struct json_at groups = json_at_member(top, "groups");
 
     if (!json_is_array(groups.value)) {
-        check_new_env(top);
-        check_new_capability(top);
+        job_check_new_group(top);
     }
     for (size_t i = 0; i < json_array_size(groups.value) && i < JOB_GROUPS_MAX; i++) {
         struct json_at group = json_at_item(&groups, i);
-        check_new_env(&group);
-        check_new_capability(&group);
+        job_check_new_group(&group);
     }
 }
 
@@ -735,6 +286,9 @@ static int read_spec(const json_t *object, const char *fallback, bool is_new, st
     if (is_new)
         check_new(&top);
     job_spec_set_headroom(spec, is_new ? 1000 : read_headroom(&top));
+    spec->limit_submitted_ms = LIMIT_UNCHANGED;
+    if (!is_new)
+        json_get_duration(&top, "limitSubmitted", JOB_DURATION_MAX_MS, &spec->limit_submitted_ms);
     if (problem->code)
         return -EINVAL;
     *out = TAKE(spec);

@@ -59,6 +59,21 @@ static const struct {
     { "process needs a command", "runtime: process\n",
       "1:1 : without an image a command is needed" },
     { "process without image", "runtime: process\ncommand: [sleep, '1']\n", "" },
+    { "a word of the command that is no text", "runtime: process\ncommand: [true]\n",
+      "2:11 /command/0: must be text, not true" },
+    { "a command that is no list", "runtime: process\ncommand: true\n",
+      "2:1 /command: must be a list, not true" },
+    { "a command under another name", "runtime: process\ncomand: [a]\n",
+      "2:1 /comand: unknown key \"comand\"; did you mean \"command\"?" },
+    { "an image that is no text", "runtime: process\nimage: 5\n",
+      "2:1 /image: must be text, not a number: put it in quotes" },
+    { "an image under another name", "imgae: oci:/i\n",
+      "1:1 /imgae: unknown key \"imgae\"; did you mean \"image\"?" },
+    { "no image, and something else unknown", "coloor: red\n",
+      "1:1 /coloor: unknown key \"coloor\"\n1:1 /image: an image is needed, such as "
+      "oci:/srv/images/train (only runtime process goes without)" },
+    { "runtime without image", "runtime: proces\ncommand: [a]\n",
+      "1:1 /runtime: \"proces\" is none of: crun, runc, process" },
     { "runtime", IMG "runtime: docker\n",
       "2:1 /runtime: \"docker\" is none of: crun, runc, process" },
     { "name", IMG "name: A_b\n", "2:1 /name: \"A_b\" is not a name: 1 to 63 of a-z, 0-9 and -" },
@@ -85,6 +100,11 @@ static const struct {
       "1:1 /groups: 10001 tasks in all; at most 10000" },
     { "minAvailable above the tasks", IMG "replicas: 2\nminAvailable: 3\n",
       "3:1 /minAvailable: 3 is outside of 1 to 2" },
+    { "minAvailable of who knows how many", IMG "replicas: two\nminAvailable: 3\n",
+      "2:1 /replicas: must be a whole number, not text" },
+    { "minAvailable of a group of who knows how many",
+      "minAvailable: 2\ngroups:\n- {replicas: 0, minAvailable: 3, image: oci:/i}\n",
+      "3:4 /groups/0/replicas: 0 is outside of 1 to 10000" },
     { "gang says otherwise", IMG "replicas: 3\nminAvailable: 2\ngang: true\n",
       "3:1 /minAvailable: is 2 and gang: true means all 3; leave one of them out" },
     { "gang says the same", IMG "replicas: 3\nminAvailable: 3\ngang: true\n", "" },
@@ -92,6 +112,14 @@ static const struct {
       "2:17 /groups/0/minAvailable: 3 is outside of 0 to 2" },
     { "two groups of one name", "groups:\n- {image: oci:/i}\n- {image: oci:/i}\n",
       "3:3 /groups/1/name: \"task\" is the name of group 0 too" },
+    { "a group's name that is no text", "groups:\n- {name: 5, image: oci:/i}\n- {image: oci:/i}\n",
+      "2:4 /groups/0/name: must be text, not a number: put it in quotes" },
+    { "groups that are no objects", "groups: [1, 2]\n",
+      "1:10 /groups/0: must be an object, not a number\n"
+      "1:13 /groups/1: must be an object, not a number" },
+    { "a topology that is none, of the first of two groups",
+      "groups:\n- {name: a, image: oci:/i, topology: hard}\n- {name: b, image: oci:/i}\n",
+      "2:28 /groups/0/topology: must be an object, not text" },
     { "no group", "groups: []\n", "1:1 /groups: a job has at least one group" },
     { "group keys beside groups", "groups: [{image: oci:/i}]\nimage: oci:/i\n",
       "2:1 /image: belongs into a group: there is a list of groups" },
@@ -107,6 +135,8 @@ static const struct {
     { "retries as a number", IMG "retries: 3\n", "2:1 /retries: must be an object, not a number" },
     { "backoff", IMG "retries: {backoff: 2m, backoffMax: 1m}\n",
       "2:24 /retries/backoffMax: is less than backoff" },
+    { "backoff of no unit", IMG "retries: {backoff: 5, backoffMax: 1s}\n",
+      "2:11 /retries/backoff: must be text with a unit, such as \"30s\" or \"1h30m\"" },
     { "long backoff alone", IMG "retries: {backoff: 1h}\n", "" },
     { "onFailure", IMG "onFailure: halt\n", "2:1 /onFailure: \"halt\" is none of: stop, continue" },
     { "labels", IMG "labels: {a b: x, c: 1}\n",
@@ -164,6 +194,7 @@ static const struct {
     { "a budget of more than all", IMG "budget: {maxUnavailable: 101%}\n",
       "2:10 /budget/maxUnavailable: \"101%\" is neither a number, 0 to 10000, nor a part in "
       "percent, 0% to 100%" },
+    { "a budget above the tasks", IMG "replicas: 2\nbudget: {minAvailable: 9}\n", "" },
     { "a budget below none", IMG "budget:\n  minAvailable: -1\n",
       "3:3 /budget/minAvailable: -1 is outside of 0 to 10000" },
     { "user and group", IMG "user: 1000:1000\n", "" },
@@ -199,7 +230,7 @@ static const struct {
       "2:15 /resources/cpu: the number is too large\n2:29 /resources/a: the number is too large\n"
       "1:2 /image: must be text, not a number: put it in quotes" },
     { "JSON, a key twice", "{\"name\": \"a\",\n \"name\": \"b\"}",
-      "2:7 : not JSON: line 2, column 7: duplicate object key near '\"name\"'" },
+      "2:7 /name: the key stands here twice" },
     { "JSON, NaN", "{\"priority\": NaN}",
       "1:16 : not JSON: line 1, column 16: invalid token near 'NaN'" },
 };
@@ -413,6 +444,32 @@ TEST(headroom_is_fixed_with_the_job_and_is_no_part_of_what_its_user_said)
     job_spec_freep(&back);
     CHECK_EQ(job_spec_from_text("x", canonical, strlen(canonical), &back, &problem), -EINVAL);
     CHECK_TEXT(problem.fields[0].pointer, "/memoryMilli");
+}
+
+TEST(a_limit_that_is_changed_says_what_it_was_and_the_user_cannot)
+{
+    static const char text[] = "{\"name\":\"a\",\"image\":\"dir:/i\",\"limit\":\"1h\"}";
+    CLEANUP(job_spec_freep) struct job_spec *spec = NULL, *back = NULL;
+    CLEANUP(freep) char *plain = NULL, *canonical = NULL, *again = NULL;
+    struct problem problem = { 0 };
+    struct err err = { 0 };
+
+    CHECK_EQ(job_spec_from_text("x", text, strlen(text), &spec, &problem), 0);
+    plain = job_spec_to_text(spec, NULL);
+    CHECK(!strstr(plain, "limitSubmitted"));
+    job_spec_set_limit(spec, 7200000);
+    job_spec_set_limit(spec, 0);
+    canonical = job_spec_to_text(spec, NULL);
+    CHECK_OK(job_spec_from_canonical(canonical, &back, &err), &err);
+    CHECK_EQ(back->limit_ms, 0);
+    CHECK_EQ(back->limit_submitted_ms, 3600000);
+    CHECK_EQ(job_spec_own_limit(back), 3600000);
+    job_spec_set_limit(back, 3600000); /* as it was: nothing is left of it */
+    again = job_spec_to_text(back, NULL);
+    CHECK_TEXT(again, plain);
+    job_spec_freep(&back);
+    CHECK_EQ(job_spec_from_text("x", canonical, strlen(canonical), &back, &problem), -EINVAL);
+    CHECK_TEXT(problem.fields[0].pointer, "/limitSubmitted");
 }
 
 /* One job, said in each of the four ways. */

@@ -202,8 +202,11 @@ char *job_spec_to_text(const struct job_spec *spec, char *digest)
 
     if (digest)
         digest_hex(text, strlen(text), digest);
-    if (spec->memory_milli > 1000) {
+    if (spec->memory_milli > 1000)
         set_new(object, "memoryMilli", json_integer(spec->memory_milli));
+    if (spec->limit_submitted_ms != LIMIT_UNCHANGED)
+        set_duration(object, "limitSubmitted", spec->limit_submitted_ms);
+    if (spec->memory_milli > 1000 || spec->limit_submitted_ms != LIMIT_UNCHANGED) {
         mem_free(text);
         text = to_text(object);
     }

@@ -78,6 +78,21 @@ static void quote_number(struct str *text, size_t end)
     str_add_bytes(text, whole.data, whole.len);
 }
 
+static int refuse_twice(const char *text, size_t n, const json_error_t *error,
+                        struct problem *problem)
+{
+    size_t i = problem->n_fields;
+    char pointer[JSON_POINTER_SIZE];
+
+    json_pointer_at(text, n, (size_t)error->position, pointer);
+    problem_add(problem, PROBLEM_INVALID_FIELD, pointer, "the key stands here twice");
+    if (i < PROBLEM_FIELDS_MAX) {
+        problem->fields[i].line = error->line;
+        problem->fields[i].column = error->column;
+    }
+    return -EINVAL;
+}
+
 static int refuse_syntax(const json_error_t *error, struct problem *problem)
 {
     size_t i = problem->n_fields;
@@ -126,6 +141,8 @@ int json_read(const char *text, size_t n, size_t most, json_t **out, struct prob
     value = json_loadb(text, n, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
     if (!value && json_error_code(&error) == json_error_numeric_overflow)
         return read_large_numbers(text, n, &error, out, problem);
+    if (!value && json_error_code(&error) == json_error_duplicate_key)
+        return refuse_twice(text, n, &error, problem);
     if (!value)
         return refuse_syntax(&error, problem);
     *out = value;
@@ -185,6 +202,23 @@ int json_refuse(const struct json_at *at, enum problem_code code, const char *fm
     str_addv(&text, fmt, args);
     va_end(args);
     return problem_add(at->problem, code, pointer, "%s", str_text(&text));
+}
+
+bool json_has_fault(const struct json_at *at)
+{
+    char pointer[JSON_POINTER_SIZE];
+    size_t n;
+
+    if (!at->problem->n_fields)
+        return false;
+    json_at_pointer(at, pointer);
+    n = strlen(pointer);
+    for (size_t i = 0; i < problem_n_kept(at->problem); i++) {
+        const char *found = at->problem->fields[i].pointer;
+        if (strncmp(found, pointer, n) == 0 && (!found[n] || found[n] == '/'))
+            return true;
+    }
+    return false;
 }
 
 const char *json_type_word(const json_t *value)

@@ -56,6 +56,8 @@ void json_at_pointer(const struct json_at *at, char out[JSON_POINTER_SIZE]);
 /** Adds a faulty field at the value, unless it has one. Returns -EINVAL. */
 int json_refuse(const struct json_at *at, enum problem_code code, const char *fmt, ...)
     FORMAT(3, 4);
+/** Whether a fault was found at the value or within it: then what follows from it is none. */
+bool json_has_fault(const struct json_at *at);
 /** Says in words what a value is: "text", "a number". */
 const char *json_type_word(const json_t *value);
 

@@ -105,6 +105,15 @@ static void note(struct walk *w, int line, int column)
         located_note(&w->located, w->problem, str_text(&w->pointer), line, column);
 }
 
+/* What stands between start and here: jansson points behind the number or key that it met. */
+static void take_place(struct walk *w, size_t start)
+{
+    if (!w->wants_offset || !w->out || w->offset < start || w->offset > w->at)
+        return;
+    snprintf(w->out, 200, "%s", str_text(&w->pointer));
+    w->out = NULL;
+}
+
 static void walk_value(struct walk *w);
 
 static void walk_list(struct walk *w)
@@ -150,6 +159,7 @@ static void walk_object(struct walk *w)
         size_t start, end;
         skip_text(w, &start, &end);
         add_key(w, start, end);
+        take_place(w, start - 1);
         note(w, line, column);
         skip_blanks(w);
         if (ahead(w, ':'))
@@ -184,11 +194,7 @@ static void walk_value(struct walk *w)
             step(w);
     }
     w->depth--;
-    /* The innermost value is left first; jansson points behind the number it could not read. */
-    if (w->wants_offset && w->out && w->offset >= start && w->offset <= w->at) {
-        snprintf(w->out, 200, "%s", str_text(&w->pointer));
-        w->out = NULL;
-    }
+    take_place(w, start); /* the innermost value is left first */
 }
 
 void json_pointer_at(const char *text, size_t n, size_t offset, char out[200])

@@ -16,7 +16,7 @@ struct str;
 /** Adds "/key", escaped as RFC 6901 has it. */
 void json_pointer_add(struct str *out, const char *key, size_t n);
 
-/** Writes the pointer of the value that holds the byte at offset; "" if none does. */
+/** Writes the pointer of the value or key that holds the byte at offset; "" if none does. */
 void json_pointer_at(const char *text, size_t n, size_t offset, char out[200]);
 
 /* What a locator needs to know of a field: how much of its pointer was found so far. */

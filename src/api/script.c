@@ -116,6 +116,16 @@ static int split(const char *line, const char *from, struct words *out, const ch
     }
 }
 
+/* Behind a word that is no flag: what may be its value, or all behind "--", is no fault of its own. */
+static size_t pass_over(const struct words *words, size_t at)
+{
+    bool is_command = strcmp(words->texts.at[at], "--") == 0;
+
+    for (at++; at < words->texts.n && (is_command || words->texts.at[at][0] != '-');)
+        at++;
+    return at;
+}
+
 static int refuse_word(struct problem *problem, int line, int column, const char *word)
 {
     CLEANUP(freep) char *text = NULL;
@@ -144,8 +154,10 @@ static int read_flags(const char *line, int number, struct flags *flags, struct 
         flags->line = number;
         flags->columns = words.columns.at;
         took = flags_take(flags, words.texts.at, words.texts.n, &at, problem);
-        if (took == 0)
-            took = refuse_word(problem, number, words.columns.at[at], words.texts.at[at]), at++;
+        if (took == 0) {
+            took = refuse_word(problem, number, words.columns.at[at], words.texts.at[at]);
+            at = pass_over(&words, at);
+        }
         if (took < 0)
             r = took;
     }

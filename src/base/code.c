@@ -108,7 +108,8 @@ const struct code_text wait_codes[WAIT_CODE_COUNT] = {
                         "Change the affinity.", 0 },
     [WAIT_TOPOLOGY] = { "TOPOLOGY", "The job's network topology rules the node out.",
                         "Allow a higher tier (topology of the job file), start fewer tasks "
-                        "together, or wait for room under one domain.",
+                        "together, wait for room under one domain, or list network domains "
+                        "(hyperNodes of the server's configuration).",
                         0 },
     [WAIT_NODE_BUSY] = { "NODE_BUSY", "Measured use of the node is above the limit.",
                          "Wait, or raise the limit.", 0 },
@@ -174,6 +175,12 @@ const struct code_text problem_codes[PROBLEM_CODE_COUNT] = {
                              "Start this one under another name (berth agent --name), or stop the "
                              "other one.",
                              409 },
+    [PROBLEM_LEDGER_FORKED] = { "LEDGER_FORKED",
+                                "The agent has served another copy of that ledger, which went on.",
+                                "Start the server that has that one; if this one is to take its "
+                                "place, stop this one, run berth server --restored once, and start "
+                                "it.",
+                                409 },
     [PROBLEM_STALE_ATTEMPT] = { "STALE_ATTEMPT", "The attempt is over or not this node's any more.",
                                 "Drop it: the answer names the current one.", 409 },
     [PROBLEM_CHANGED_SINCE] = { "CHANGED_SINCE", "It was changed since it was read.",

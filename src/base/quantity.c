@@ -176,33 +176,36 @@ static const struct {
     { "d", 86400000 }, { "h", 3600000 }, { "m", 60000 }, { "s", 1000 }, { "ms", 1 },
 };
 
-#define LONGEST_MS (INT64_C(3650) * 86400000)
+/* A number of more digits than are read: whether it is so long that it is too large anyhow. */
+static const char *pass_digits(const char *at)
+{
+    size_t n = strspn(at += strspn(at, "0"), "0123456789");
 
-/* One "1.5h"; the unit must be smaller than the one before. */
+    return n < MOST_DIGITS / 2 ? NULL
+                               : at + n + (at[n] == '.' ? 1 + strspn(at + n + 1, "0123456789") : 0);
+}
+
+/* One "1.5h"; the unit must be smaller than the one before. Beyond the longest it is only more. */
 static const char *read_part(const char *at, size_t *unit, int64_t *total)
 {
     struct decimal d = { 0 };
-    const char *number = at;
+    const char *end = *at >= '0' && *at <= '9' ? read_decimal(at, &d) : NULL;
+    bool is_long = !end && (end = pass_digits(at));
     size_t n;
     int64_t ms;
 
-    if (*at < '0' || *at > '9')
+    if (!end)
         return NULL;
-    at = read_decimal(number, &d);
-    if (!at)
-        return NULL;
-    n = strspn(at, "dhms");
+    n = strspn(end, "dhms");
     for (size_t i = *unit; i < COUNT_OF(time_units); i++) {
-        if (strlen(time_units[i].suffix) != n || strncmp(at, time_units[i].suffix, n) != 0)
+        if (strlen(time_units[i].suffix) != n || strncmp(end, time_units[i].suffix, n) != 0)
             continue;
-        if (d.digits > (unsigned __int128)LONGEST_MS * 1000)
-            return NULL;
-        d.digits *= (unsigned __int128)time_units[i].ms;
-        if (scale(d, 0, &ms) < 0 || ms > LONGEST_MS)
-            return NULL;
+        d.digits *= (unsigned __int128)time_units[i].ms; /* MOST_DIGITS leave room for it */
+        if (is_long || scale(d, 0, &ms) < 0 || ms > DURATION_MAX_MS)
+            ms = DURATION_MAX_MS + 1;
         *total += ms;
         *unit = i + 1;
-        return at + n;
+        return end + n;
     }
     return NULL;
 }
@@ -226,8 +229,9 @@ int duration_parse(const char *text, int64_t *out_ms, struct err *err)
         return err_set(err, -EINVAL,
                        "\"%.40s\" is not a duration (such as 30s, 1h30m, 2d; units d h m s ms)",
                        text);
-    if (total > LONGEST_MS)
-        return err_set(err, -ERANGE, "\"%.40s\" is longer than ten years", text);
+    if (total > DURATION_MAX_MS)
+        return err_set(err, -ERANGE, "\"%.40s\" is longer than 3650d, the longest that may be",
+                       text);
     *out_ms = total;
     return 0;
 }

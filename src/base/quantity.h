@@ -43,11 +43,13 @@ void quantity_format(int64_t value, enum quantity_unit unit, struct str *out);
  */
 int64_t quantity_with_headroom(int64_t bytes, int64_t milli);
 
+#define DURATION_MAX_MS (INT64_C(3650) * 86400000)
+
 /**
  * Reads a duration: "30s", "1h30m", "1.5h", "250ms", "2d"; units ms s m h d, largest first.
  *
- * @out_ms  0..10 years, in milliseconds
- * Returns  0; -EINVAL; -ERANGE
+ * @out_ms  0..DURATION_MAX_MS, ten years
+ * Returns  0; -EINVAL; -ERANGE: below 0 or longer, and says so
  */
 MUST_CHECK int duration_parse(const char *text, int64_t *out_ms, struct err *err);
 

@@ -87,8 +87,23 @@ static const struct {
     { "negative", "-1s", -ERANGE, 0, "" },
     { "words", "soon", -EINVAL, 0, "" },
     { "empty", "", -EINVAL, 0, "" },
-    { "too long", "999999999999d", -EINVAL, 0, "" },
+    { "the longest", "3650d", 0, DURATION_MAX_MS, "3650d" },
+    { "longer", "3650d1ms", -ERANGE, 0, "" },
+    { "too long", "999999999999d", -ERANGE, 0, "" },
+    { "of more digits than are read", "99999999999999999999999999999999999.5d", -ERANGE, 0, "" },
+    { "too long, and no unit", "999999999999x", -EINVAL, 0, "" },
+    { "a long fraction", "1.000000000000000000s", 0, 1000, "1s" },
+    { "parts that are too long together", "3649d24h1s", -ERANGE, 0, "" },
 };
+
+TEST(duration_parse_says_what_the_longest_is)
+{
+    struct err err = { 0 };
+    int64_t ms = 0;
+
+    CHECK_EQ(duration_parse("4000d", &ms, &err), -ERANGE);
+    CHECK_TEXT(err.text, "\"4000d\" is longer than 3650d, the longest that may be");
+}
 
 TEST(duration_parse_reads_or_refuses)
 {

@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "base/quantity.h"
 #include "base/states.h"
 #include "cli/job.h"
 #include "cli/submit.h"
@@ -22,32 +23,98 @@ static int path_of(struct cli *cli, const struct args *args, const char *word, c
     return 0;
 }
 
-static int each(struct cli *cli, const struct args *args, const char *method, const char *more,
-                const json_t *body)
+static int act_on_each(struct cli *cli, const struct args *args, const json_t *body)
 {
-    static const char *const headers[] = { "If-Match: *", NULL };
     int r = cli_need_client(cli, args);
 
     for (size_t i = 0; r == 0 && i < args->rest.n; i++) {
         CLEANUP(freep) char *path = NULL;
-        struct client_request request = { .method = method, .is_repeatable = true };
+        struct client_request request = { .method = "POST", .is_repeatable = true };
 
-        r = path_of(cli, args, args->rest.at[i], more, &path);
+        r = path_of(cli, args, args->rest.at[i], "/actions", &path);
         if (r != 0)
             return r;
         request.path = path;
-        request.headers = text_eq(method, "PATCH") ? headers : NULL;
         r = cli_change(cli, args, &request, body, &job_listing);
     }
     return r;
+}
+
+/* ---- set ---- */
+
+static bool is_relative(const char *limit)
+{
+    return limit && (*limit == '+' || *limit == '-');
+}
+
+static int put_limit(struct cli *cli, const struct args *args, json_t *body)
+{
+    const char *limit = args_get(args, "time");
+    struct err err = { 0 };
+    int64_t ms;
+
+    if (!limit)
+        return 0;
+    if (duration_parse(limit + is_relative(limit), &ms, &err) < 0)
+        return cli_fail_usage(cli, "--time: %s", err.text);
+    json_object_set_new(body, "limit", json_string(limit));
+    return 0;
+}
+
+/* "  limit 1h -> 1h30m" of what the body changes. */
+static void add_change(const json_t *body, const char *key, const json_t *was, const json_t *is,
+                       struct str *out)
+{
+    if (!json_object_get(body, key))
+        return;
+    str_addf(out, "  %s ", key);
+    str_add(out, json_object_get(was, key) ? "" : "none");
+    output_text(was, key, out);
+    str_add(out, json_object_get(is, key) ? " -> " : " -> none");
+    output_text(is, key, out);
+}
+
+static int set_one(struct cli *cli, const struct output *output, const char *path,
+                   const json_t *body)
+{
+    static const char *const headers[] = { "If-Match: *", NULL };
+    bool is_table = output->format == OUTPUT_TABLE;
+    CLEANUP(json_decrefp) json_t *was = NULL, *is = NULL;
+    CLEANUP(str_fini) struct str text = { 0 };
+    /* Sent again, after an answer was lost, it would be added twice. */
+    bool is_added = is_relative(json_string_value(json_object_get(body, "limit")));
+    struct err err = { 0 };
+    int r = is_table ? cli_get(cli, path, &was) : 0;
+
+    if (r == 0)
+        r = cli_call(
+            cli,
+            &(struct client_request){
+                .method = "PATCH", .path = path, .headers = headers, .is_repeatable = !is_added },
+            body, &is);
+    if (r != 0)
+        return r;
+    if (!is_table)
+        return output_item(output, &job_listing, is, &err) < 0 ? cli_fail_usage(cli, "%s", err.text)
+                                                               : EXIT_DONE;
+    output_text(is, "id", &text);
+    str_addf(&text, "  %s%s%s", json_string_value(json_object_get(is, "state")),
+             json_is_true(json_object_get(is, "held")) ? " (held)" : "",
+             json_is_true(json_object_get(is, "suspended")) ? " (suspended)" : "");
+    add_change(body, "priority", was, is, &text);
+    add_change(body, "limit", was, is, &text);
+    puts(text.data);
+    return EXIT_DONE;
 }
 
 static int run_set(struct cli *cli, const struct args *args)
 {
     CLEANUP(json_decrefp) json_t *body = json_object();
     json_t *labels = json_object();
+    struct output output;
     struct err err = { 0 };
-    int64_t priority = 0, limit_ms = 0;
+    int64_t priority = 0;
+    int r;
 
     json_object_set_new(body, "labels", labels);
     for (size_t i = 0; i < args->flags.n; i++)
@@ -60,20 +127,27 @@ static int run_set(struct cli *cli, const struct args *args)
         return cli_fail_usage(cli, "%s", err.text);
     if (args_has(args, "priority"))
         json_object_set_new(body, "priority", json_integer(priority));
-    if (args_duration(args, "time", &limit_ms, &err) < 0)
-        return cli_fail_usage(cli, "%s", err.text);
-    if (args_has(args, "time"))
-        json_object_set_new(body, "limit", json_string(args_get(args, "time")));
-    if (json_object_size(body) == 0)
+    r = put_limit(cli, args, body);
+    if (r == 0 && json_object_size(body) == 0)
         return cli_fail_usage(cli, "say what to set: --priority, --label, --time");
-    return each(cli, args, "PATCH", "", body);
+    if (r == 0)
+        r = cli_need_output(cli, args, &output);
+    for (size_t i = 0; r == 0 && i < args->rest.n; i++) {
+        CLEANUP(freep) char *path = NULL;
+
+        r = path_of(cli, args, args->rest.at[i], "", &path);
+        if (r == 0)
+            r = set_one(cli, &output, path, body);
+        output.has_head &= !output_has_rows(&output); /* several jobs have one */
+    }
+    return r;
 }
 
 static int act(struct cli *cli, const struct args *args, const char *action)
 {
     CLEANUP(json_decrefp) json_t *body = json_pack("{s:s}", "action", action);
 
-    return each(cli, args, "POST", "/actions", body);
+    return act_on_each(cli, args, body);
 }
 
 static int run_hold(struct cli *cli, const struct args *args)
@@ -161,7 +235,7 @@ static int run_suspend(struct cli *cli, const struct args *args)
     CLEANUP(json_decrefp) json_t *body = NULL;
     int r = make_stop(cli, args, "suspend", &body);
 
-    return r == 0 ? each(cli, args, "POST", "/actions", body) : r;
+    return r == 0 ? act_on_each(cli, args, body) : r;
 }
 
 static int run_resume(struct cli *cli, const struct args *args)
@@ -172,7 +246,8 @@ static int run_resume(struct cli *cli, const struct args *args)
 static const struct cli_flag own[] = {
     { "priority", 0, "N", "of the jobs of a queue, the higher comes first", NULL, false },
     { "label", 'l', "LABEL", "KEY=VALUE sets it, KEY- takes it away", NULL, true },
-    { "time", 0, "DURATION", "limit of each task, also of what runs; 0s: none", NULL, false },
+    { "time", 0, "DURATION",
+      "limit of each task, also of what runs; 0s: none; +30m, -30m: moves it", NULL, false },
 };
 static const struct flag_set own_flags = { NULL, own, COUNT_OF(own) };
 static const struct grammar set_grammar = {
@@ -209,8 +284,8 @@ const struct verb verb_job_set = {
     .usage = "[FLAG...] JOB...",
     .more =
         "A limit counts from each task's first instruction, as before: what has run for longer\n"
-        "ends at once.",
-    .examples = { "job set j-12 --priority 700", "job set j-12 j-13 --label run=b --label old-" },
+        "ends at once. It may be as long as the job's queue lets it (berth queue set --max-limit).",
+    .examples = { "job set j-12 --priority 700", "job set j-12 j-13 --label run=b --time +30m" },
     .grammar = &set_grammar,
 };
 const struct verb verb_job_hold = {

@@ -52,6 +52,7 @@ struct server_flags {
     const char *config;        /* configuration file */
     const char *token_file;    /* the first administrator's token */
     int64_t node_ttl_ms;       /* silence after which a node is lost; 0: the default */
+    bool is_restored;          /* begin another life of the ledger, and end */
 };
 
 /* What was given as NAME=VALUE; the verb's own, gone when the program returns. */

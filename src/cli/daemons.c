@@ -19,6 +19,7 @@ static int run_server(struct cli *cli, const struct args *args)
         .store = args_get(args, "store"),
         .config = args_get(args, "config"),
         .token_file = args_get(args, "token-file"),
+        .is_restored = args_has(args, "restored"),
     };
     const char *ttl = args_get(args, "node-ttl");
     struct err err = { 0 };
@@ -42,6 +43,8 @@ static const struct cli_flag of_server[] = {
     { "config", 0, "FILE", "the scheduler's configuration", NULL, false },
     { "token-file", 0, "FILE", "where the first administrator's token is written", NULL, false },
     { "node-ttl", 0, "TIME", "how long a node may be silent (default 30s)", NULL, false },
+    { "restored", 0, NULL, "begin another life of a ledger that was put back, and end", NULL,
+      false },
 };
 static const struct flag_set server_set = { NULL, of_server, COUNT_OF(of_server) };
 static const struct grammar server_grammar = { .sets = { &server_set } };
@@ -52,6 +55,10 @@ const struct verb verb_server = {
     .usage = "[FLAG...]",
     .more =
         "Its first start writes a token for an administrator and one for agents into the folder.\n"
+        "\n"
+        "Agents refuse a server whose ledger lacks what they saw. Where a backup was put back, run "
+        "it\n"
+        "once with --restored: that changes the ledger and ends; then start it as usual.\n"
         "\n"
         "Signals:\n"
         "  TERM, INT                    end: nothing new is taken; containers go on, and so does "

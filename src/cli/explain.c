@@ -168,6 +168,7 @@ static void add_words(const json_t *reason, const char *code, const char *before
     const char *wants = text_of(reason, "wants"), *has = text_of(reason, "has");
     bool is_state = text_eq(code, wait_codes[WAIT_NODE_CORDONED].word) ||
                     states_find(has, node_state_words, NODE_STATE_COUNT) >= 0;
+    bool is_of_cluster = text_eq(code, wait_codes[WAIT_TOPOLOGY].word);
 
     if (!wants[0] && !has[0])
         return;
@@ -175,7 +176,7 @@ static void add_words(const json_t *reason, const char *code, const char *before
     if (wants[0])
         str_addf(out, "wants %s%s", wants, has[0] ? ", " : "");
     if (has[0])
-        str_addf(out, "%s %s", is_state ? "is" : "has", has);
+        str_addf(out, "%s %s", is_state ? "is" : is_of_cluster ? "the cluster has" : "has", has);
     if (text_eq(has, "cordoned"))
         str_add(out, ", or disabled by its agent"); /* the engine tells these two not apart */
 }

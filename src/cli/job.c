@@ -131,6 +131,18 @@ static void column_flags(const json_t *item, const struct output *output, struct
             str_addf(out, "%s%s", out->len ? "," : "", words[i]);
 }
 
+/* "1h30m", and what it was submitted with where that was something else. */
+static void column_limit(const json_t *item, const struct output *output, struct str *out)
+{
+    const char *was = json_string_value(json_object_get(item, "limitSubmitted"));
+
+    (void)output;
+    output_text(item, "limit", out);
+    if (was)
+        str_addf(out, "%s (submitted with %s)", out->len ? "" : "none",
+                 text_eq(was, "0s") ? "none" : was);
+}
+
 static const struct column job_columns[] = {
     { "ID", "id", NULL, 0 },
     { "NAME", "name", NULL, 0 },
@@ -150,6 +162,7 @@ static const struct column job_columns[] = {
     { "SUBMITTED", "submittedAt", NULL, COLUMN_WIDE },
     { "ENDED", "endedAt", column_ended, COLUMN_RIGHT | COLUMN_WIDE },
     { "EXIT", "code", column_exit, COLUMN_RIGHT | COLUMN_WIDE },
+    { "LIMIT", "limit", column_limit, COLUMN_WIDE | COLUMN_HERE },
 };
 const struct listing job_listing = { job_columns, COUNT_OF(job_columns), "id", "name" };
 
@@ -246,6 +259,10 @@ void job_add_reason(const json_t *job, struct str *out)
     }
     add_member(reason, "free", ", free ", out);
     add_member(reason, "limit", " of ", out);
+    if (!json_object_get(reason, "node")) { /* nothing that one node lacks */
+        add_member(reason, "wants", "  wants ", out);
+        add_member(reason, "has", ", the cluster has ", out);
+    }
     job_add_blocker(reason, out);
     if (json_array_size(reasons) > 1)
         str_addf(out, "  (and %zu more)", json_array_size(reasons) - 1);

@@ -94,6 +94,7 @@ static const struct column columns[] = {
     { "MIN_RUNTIME", "minRuntime", NULL, COLUMN_RIGHT | COLUMN_WIDE | COLUMN_HERE },
     { "REVISION", "revision", NULL, COLUMN_RIGHT | COLUMN_WIDE | COLUMN_HERE },
     { "PREEMPTION", NULL, column_preemption, COLUMN_WIDE },
+    { "MAX_LIMIT", "maxLimit", NULL, COLUMN_RIGHT | COLUMN_WIDE | COLUMN_HERE },
 };
 static const struct listing listing = { columns, COUNT_OF(columns), "name", "name" };
 
@@ -225,11 +226,13 @@ static int make_body(const struct args *args, json_t *body, struct err *err)
                                               { "deserved", "deserved" },
                                               { "cap", "cap" },
                                               { "capability", "cap" } };
-    static const char *const texts[][2] = {
-        { "parent", "parent" },          { "state", "state" },
-        { "min-runtime", "minRuntime" }, { "preemption", "preemption" },
-        { "hierarchy", "hierarchy" },    { "hierarchy-weights", "hierarchyWeights" }
-    };
+    static const char *const texts[][2] = { { "parent", "parent" },
+                                            { "state", "state" },
+                                            { "min-runtime", "minRuntime" },
+                                            { "preemption", "preemption" },
+                                            { "max-limit", "maxLimit" },
+                                            { "hierarchy", "hierarchy" },
+                                            { "hierarchy-weights", "hierarchyWeights" } };
     static const char *const groups[][3] = {
         { "require-groups", "nodeGroupAffinity", "required" },
         { "prefer-groups", "nodeGroupAffinity", "preferred" },
@@ -296,6 +299,7 @@ static const struct cli_flag own[] = {
     { "capability", 0, "AMOUNTS", "the same as --cap", NULL, true },
     { "reclaimable", 0, "WORD", "whether others may take back what it borrowed", "yes|no", false },
     { "min-runtime", 0, "TIME", "younger work of its is not ended for others", NULL, false },
+    { "max-limit", 0, "TIME", "no job of it may have a longer time limit; 0s: none", NULL, false },
     { "preemption", 0, "WORD", "never: its jobs evict nobody, here or in other queues",
       "allowed|never", false },
     { "hierarchy", 0, "PATH", "its place in the tree of plugin drf: root/eng/dev", NULL, false },

@@ -97,6 +97,11 @@ const char *client_address(const struct client *client)
     return client->target.addresses.at[client->target.at];
 }
 
+void client_next(struct client *client)
+{
+    target_rotate(&client->target, client->target.at);
+}
+
 void client_interrupt(struct client *client)
 {
     uint64_t one = 1;

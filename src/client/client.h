@@ -158,6 +158,8 @@ void client_close(struct client *client);
 void client_closep(struct client **client);
 /** The address in use, such as http://127.0.0.1:7070; borrowed, changes when the next is tried. */
 const char *client_address(const struct client *client);
+/** Takes the next address into use: the server at this one is not the right one. */
+void client_next(struct client *client);
 
 /**
  * Asks and waits for the answer. When nobody can be reached the next address is tried, and again

@@ -114,8 +114,11 @@ static struct berth_group *group_add(struct session *s, enum berth_group_kind ki
 static void add_parts(struct session *s, struct berth_group *group, const struct op *ops, size_t n,
                       bool binds)
 {
-    struct berth_part *parts = ARENA_NEW0_N(s->out, struct berth_part, n + 1);
-    size_t n_parts = 0;
+    struct berth_part *parts = ARENA_NEW0_N(s->out, struct berth_part, group->n_parts + n + 1);
+    size_t n_parts = group->n_parts;
+
+    if (n_parts)
+        memcpy(parts, group->parts, n_parts * sizeof(*parts));
 
     for (size_t i = 0; i < n; i++) {
         if (ops[i].kind == OP_UNPIPELINE || ops[i].kind == OP_FAIL || ops[i].kind == OP_TAKE ||
@@ -264,6 +267,54 @@ static void name_reservation(struct session *s, struct berth_group *group)
                           : s->in.now_ms + s->policy->reservation_ttl_ms;
 }
 
+static bool has_best_effort(const struct job *job)
+{
+    for (size_t i = 0; i < job->n_groups; i++)
+        if (job->groups[i].kind->best_effort)
+            return true;
+    return false;
+}
+
+/* Members that ask for nothing are placed by another action than the rest of a gang: up to its
+ * minimum they begin together all the same, in one group. */
+static struct berth_group *bind_group(struct session *s, const struct job *job, bool takes)
+{
+    struct seat *seat = job ? seat_of(s, (struct job *)job) : NULL;
+    bool is_gang = job && !s->setup->is_reference && job->min_available > 1 && has_best_effort(job);
+    struct berth_group *group;
+
+    if (is_gang && seat->gang && !takes &&
+        s->groups.at[seat->gang - 1].n_parts < job->min_available)
+        return &s->groups.at[seat->gang - 1];
+    group = group_add(s, BERTH_GROUP_BIND, job);
+    if (is_gang && !seat->gang)
+        seat->gang = s->groups.n;
+    return group;
+}
+
+void answer_gangs(struct session *s)
+{
+    size_t n = 0;
+
+    VEC_EACH (op, &s->log) {
+        struct job *job = op->task->group->job;
+        struct seat *seat = seat_of(s, job);
+        struct berth_group *group;
+
+        if (op->kind != OP_ALLOCATE || !op->is_sealed || !seat->gang ||
+            job_n_ready(job) >= job->min_available)
+            continue;
+        group = &s->groups.at[seat->gang - 1];
+        op->is_sealed = false; /* it waits */
+        s->n_placed -= group->n_parts;
+        group->n_parts = 0;
+    }
+    for (size_t i = 0; i < s->groups.n; i++)
+        if (s->groups.at[i].kind != BERTH_GROUP_BIND || s->groups.at[i].n_parts)
+            s->groups.at[n++] = s->groups.at[i];
+    s->groups.n = n;
+}
+
 void answer_ops(struct session *s, const struct op *ops, size_t n, const struct job *job)
 {
     bool evicts = false, binds = false, takes = false;
@@ -282,7 +333,7 @@ void answer_ops(struct session *s, const struct op *ops, size_t n, const struct 
         add_waits(s, group, (struct berth_part *)group->parts);
         name_reservation(s, group);
     } else if (binds) {
-        group = group_add(s, BERTH_GROUP_BIND, job);
+        group = bind_group(s, job, takes);
         add_parts(s, group, ops, n, true);
     } else {
         return;

@@ -17,6 +17,7 @@ static uint32_t model_ref(struct model *model, const char *text)
         if (strcmp(model->gpu_models.at[i].name, found.name) == 0)
             return (uint32_t)i;
     VEC_PUSH(&model->gpu_models, found);
+    VEC_PUSH(&model->gpu_counts, 0);
     return (uint32_t)(model->gpu_models.n - 1);
 }
 
@@ -29,13 +30,24 @@ static int device_cmp(const struct berth_device *a, const struct berth_device *b
     return cmp ? cmp : strcmp(a->uuid, b->uuid);
 }
 
-static void device_remove(struct node *node, const struct berth_device *like)
+/* One GPU more or less is known. */
+static void count_gpu(struct model *model, const struct device *device, int change)
+{
+    if (strcmp(device->kept->class_name, "gpu") != 0)
+        return;
+    model->n_gpus += change;
+    if (device->model != NOWHERE)
+        model->gpu_counts.at[device->model] += change;
+}
+
+static void device_remove(struct model *model, struct node *node, const struct berth_device *like)
 {
     for (size_t i = 0; i < node->devices.n; i++) {
         const struct berth_device *kept = node->devices.at[i].kept;
         if (strcmp(kept->uuid, like->uuid) != 0 || strcmp(kept->class_name, like->class_name) != 0)
             continue;
         node->n_off -= device_is_off(&node->devices.at[i]);
+        count_gpu(model, &node->devices.at[i], -1);
         memmove(&node->devices.at[i], &node->devices.at[i + 1],
                 (node->devices.n - i - 1) * sizeof(struct device));
         node->devices.n--;
@@ -54,6 +66,7 @@ static void device_add(struct model *model, struct node *node, const struct bert
     for (; at > 0 && device_cmp(kept, node->devices.at[at - 1].kept) < 0; at--)
         node->devices.at[at] = node->devices.at[at - 1];
     node->devices.at[at] = device;
+    count_gpu(model, &device, 1);
     node->n_off += device_is_off(&device);
 }
 
@@ -83,7 +96,7 @@ void device_put(struct model *model, const char *key, const struct berth_device 
     if (!node)
         return;
     holds_drop(node);
-    device_remove(node, like);
+    device_remove(model, node, like);
     if (kept)
         device_add(model, node, kept);
     shelf_put(&model->shelves[BERTH_DEVICE], key, kept); /* what it replaces is used no more */

@@ -281,6 +281,7 @@ static void finish(struct session *s, struct berth_decisions *out)
     say_admitted(s);
     say_cursor(s);
     tell_close(s);
+    answer_gangs(s);
     answer_verdicts(s, out);
     if (s->groups.n)
         out->groups = arena_copy(s->out, s->groups.at, s->groups.n * sizeof(*s->groups.at));

@@ -382,6 +382,21 @@ static const struct berth_plugin_use device_uses[] = {
 };
 static const struct berth_tier device_tier = { device_uses, COUNT_OF(device_uses) };
 
+static const struct berth_value own_policy = { .key = "policy",
+                                               .kind = BERTH_VALUE_TEXT,
+                                               .text = "berth" };
+static const struct berth_value own_arguments = { .kind = BERTH_VALUE_OBJECT,
+                                                  .members = &own_policy,
+                                                  .n_members = 1 };
+static const struct berth_plugin_use own_uses[] = {
+    { .name = "priority" },
+    { .name = "gang" },
+    { .name = "share" },
+    { .name = "predicates" },
+    { .name = "fragmentation", .arguments = &own_arguments },
+};
+static const struct berth_tier own_tier = { own_uses, COUNT_OF(own_uses) };
+
 static const struct berth_config configs[] = {
     { .profile = "berth" },
     { .profile = "volcano" },
@@ -390,6 +405,7 @@ static const struct berth_config configs[] = {
     { .profile = "ledger" },
     { .profile = "beam" },
     { .profile = "berth", .has_tiers = true, .tiers = &device_tier, .n_tiers = 1 },
+    { .profile = "berth", .has_tiers = true, .tiers = &own_tier, .n_tiers = 1 },
 };
 
 TEST(engine_rebuilt_from_its_export_decides_the_same)

@@ -167,24 +167,18 @@ struct shape_count mix_shape_of(const struct kind *kind, struct arena *arena)
     return shape;
 }
 
-/* --- Measuring */
+struct mix mix_of_any_model(const struct mix *mix, struct arena *arena)
+{
+    struct mix any = { 0 };
 
-/* Shapes that differ in cpu alone. */
-struct gpu_shape {
-    int64_t milli, gpus;
-    bool *serves;  /* by model->gpu_models, and last: one that says none; NULL: any will do */
-    int64_t *cpu;  /* rising */
-    int64_t *upto; /* how many tasks ask for no more cpu than that */
-    int64_t total;
-    size_t n_cpu;
-    const char *models;
-};
-
-struct measure {
-    struct gpu_shape *at;
-    size_t n, n_models;
-    int64_t without, total; /* tasks that ask for no GPU; all */
-};
+    for (size_t i = 0; i < mix->n; i++) {
+        struct shape_count shape = mix->at[i];
+        shape.models = "";
+        mix_add(&any, &shape, arena);
+    }
+    sort(&any);
+    return any;
+}
 
 /* Which models will do for those that are joined by "|". */
 static bool *serving(const char *models, const struct model *model, struct arena *arena)
@@ -206,6 +200,57 @@ static bool *serving(const char *models, const struct model *model, struct arena
     }
     return serves;
 }
+
+/* How many GPUs there are that will do. */
+static int64_t n_serving(const bool *serves, const struct model *model)
+{
+    int64_t n = 0;
+
+    for (size_t i = 0; i < model->gpu_models.n; i++)
+        n += serves[i] ? model->gpu_counts.at[i] : 0;
+    return n;
+}
+
+int64_t *mix_sought(const struct mix *mix, const struct model *model, struct arena *arena)
+{
+    enum { FINE = 1000000, TENTHS = 10 };
+    int64_t *sought = ARENA_NEW0_N(arena, int64_t, model->gpu_models.n + 1);
+    wide asked = 0;
+
+    for (size_t i = 0; i < mix->n; i++) {
+        const struct shape_count *shape = &mix->at[i];
+        wide asks = (wide)shape->n * shape->milli * shape->gpus;
+        const bool *serves = serving(shape->models, model, arena);
+        int64_t n = serves ? n_serving(serves, model) : 0;
+        asked += asks;
+        for (size_t k = 0; n && k < model->gpu_models.n; k++)
+            sought[k] += serves[k] ? (int64_t)(asks * FINE / n) : 0;
+    }
+    for (size_t k = 0; k < model->gpu_models.n; k++) {
+        wide tenths = asked ? (wide)sought[k] * model->n_gpus * TENTHS / (asked * FINE) : 0;
+        sought[k] = tenths < SOUGHT_MOST ? (int64_t)tenths : SOUGHT_MOST;
+    }
+    return sought;
+}
+
+/* --- Measuring */
+
+/* Shapes that differ in cpu alone. */
+struct gpu_shape {
+    int64_t milli, gpus;
+    bool *serves;  /* by model->gpu_models, and last: one that says none; NULL: any will do */
+    int64_t *cpu;  /* rising */
+    int64_t *upto; /* how many tasks ask for no more cpu than that */
+    int64_t total;
+    size_t n_cpu;
+    const char *models;
+};
+
+struct measure {
+    struct gpu_shape *at;
+    size_t n, n_models;
+    int64_t without, total; /* tasks that ask for no GPU; all */
+};
 
 static struct gpu_shape *gpu_shape_of(struct measure *m, const struct shape_count *shape,
                                       const struct model *model, size_t most, struct arena *arena)

@@ -31,6 +31,17 @@ int64_t mix_total(const struct mix *mix);
 void mix_write(const struct mix *mix, char letter, struct str *out);
 /** The shape of a class of tasks, in an arena; of 1.5 GPUs it is 2 of 750 thousandths. */
 struct shape_count mix_shape_of(const struct kind *kind, struct arena *arena);
+/** The same tasks as if any model would do for each, in an arena. */
+struct mix mix_of_any_model(const struct mix *mix, struct arena *arena);
+
+enum { SOUGHT_MOST = 40 };
+/**
+ * How sought each model of GPU is: what tasks that name it ask for, each spread over all GPUs that
+ * will do for it, in tenths of what all tasks ask for over all GPUs; at most SOUGHT_MOST.
+ *
+ * Returns  in the arena, by model->gpu_models, and last: one that says none
+ */
+int64_t *mix_sought(const struct mix *mix, const struct model *model, struct arena *arena);
 
 /* A mix worked out for measuring: its most frequent shapes. */
 struct measure;

@@ -14,9 +14,18 @@ static struct model *model_of_three(void)
 {
     struct model *model = NEW0(struct model);
 
-    for (size_t i = 0; i < COUNT_OF(models); i++)
+    for (size_t i = 0; i < COUNT_OF(models); i++) {
         VEC_PUSH(&model->gpu_models, gpu_model_of(models[i]));
+        VEC_PUSH(&model->gpu_counts, 0);
+    }
     return model;
+}
+
+static void free_model(struct model *model)
+{
+    VEC_FINI(&model->gpu_models);
+    VEC_FINI(&model->gpu_counts);
+    free(model);
 }
 
 static struct mix random_mix(uint64_t *random, struct arena *arena)
@@ -106,8 +115,7 @@ TEST(mix_wastes_what_the_plain_formula_says)
         tally_take(measure, &tally, of[d], free[d] + part, part);
         CHECK_EQ(measure_waste(measure, &tally, cpu), plain(&mix, &p, cpu));
     }
-    VEC_FINI(&model->gpu_models);
-    free(model);
+    free_model(model);
     arena_fini(&arena);
 }
 
@@ -146,7 +154,68 @@ TEST(mix_covers_the_most_frequent_shapes)
     for (size_t i = 0; i < COUNT_OF(rows); i++)
         CHECK_EQ(measure_total(measure_new(&mix, rows[i].coverage, model, &arena)), rows[i].total);
     CHECK(measure_new(&(struct mix){ 0 }, 950, model, &arena) == NULL);
-    VEC_FINI(&model->gpu_models);
-    free(model);
+    free_model(model);
+    arena_fini(&arena);
+}
+
+/* How sought a model is, shape by shape and in floating point. */
+static double plain_sought(const struct mix *mix, const struct model *model, uint32_t at)
+{
+    double asked = 0, named = 0;
+
+    for (size_t i = 0; i < mix->n; i++) {
+        const struct shape_count *shape = &mix->at[i];
+        double asks = (double)(shape->n * shape->milli * shape->gpus), n = 0;
+        asked += asks;
+        for (uint32_t k = 0; k < COUNT_OF(models); k++)
+            n += serves(shape->models, k) ? (double)model->gpu_counts.at[k] : 0;
+        if (shape->models[0] && n > 0 && serves(shape->models, at))
+            named += asks / n;
+    }
+    return asked > 0 ? 10 * named / (asked / (double)model->n_gpus) : 0;
+}
+
+TEST(mix_tells_how_sought_each_model_is)
+{
+    uint64_t random = test_seed();
+    struct arena arena = { 0 };
+    struct model *model = model_of_three();
+    size_t n_middle = 0;
+
+    for (int round = 0; round < N_ROUNDS / 20; round++) {
+        struct mix mix = random_mix(&random, &arena);
+        const int64_t *sought;
+        model->n_gpus = 1 + (int64_t)(test_random(&random) % 20);
+        for (size_t k = 0; k < COUNT_OF(models); k++) {
+            model->gpu_counts.at[k] = (int64_t)(test_random(&random) % 50);
+            model->n_gpus += model->gpu_counts.at[k];
+        }
+        sought = mix_sought(&mix, model, &arena);
+        CHECK_EQ(sought[COUNT_OF(models)], 0);
+        for (uint32_t k = 0; k < COUNT_OF(models); k++) {
+            double plain = fmin(plain_sought(&mix, model, k), SOUGHT_MOST);
+            CHECK(fabs((double)sought[k] + 0.5 - plain) < 0.5001);
+            n_middle += sought[k] > 0 && sought[k] < SOUGHT_MOST;
+        }
+        arena_clear(&arena);
+    }
+    CHECK(n_middle > N_ROUNDS / 40);
+    CHECK_EQ(mix_sought(&(struct mix){ 0 }, model, &arena)[0], 0);
+    free_model(model);
+    arena_fini(&arena);
+}
+
+TEST(mix_of_any_model_has_each_request_once)
+{
+    struct arena arena = { 0 };
+    struct str text = { 0 };
+    const char *lines = "u 5 1000 1000 1 H100\nu 4 1000 1000 1 -\nu 3 1000 1000 1 T4|H100\n"
+                        "u 9 2000 500 1 T4\nu 1 0 0 0 -\n";
+    struct mix mix = mix_read(&(struct berth_memo){ "m", lines, strlen(lines) }, 'u', &arena);
+
+    mix = mix_of_any_model(&mix, &arena);
+    mix_write(&mix, 'u', &text);
+    CHECK_TEXT(str_text(&text), "u 12 1000 1000 1 -\nu 9 2000 500 1 -\nu 1 0 0 0 -\n");
+    str_fini(&text);
     arena_fini(&arena);
 }

@@ -106,6 +106,7 @@ void model_fini(struct model *model)
     VEC_FINI(&model->alikes);
     VEC_FINI(&model->touched);
     VEC_FINI(&model->gpu_models);
+    VEC_FINI(&model->gpu_counts);
 }
 
 void model_turn(struct model *model)

@@ -308,6 +308,8 @@ struct model {
     uint32_t n_soft_taints;  /* taints of known nodes that only ask to stay away */
     int64_t memory_milli;    /* of what a task asks, what it holds: headroom in thousandths */
     VEC_OF(struct gpu_model) gpu_models; /* of devices */
+    VEC_OF(int64_t) gpu_counts;          /* by gpu_models: how many GPUs are of it */
+    int64_t n_gpus;                      /* those of no model too */
     uint64_t mix_seen;    /* by which mix the kept scores of plugin fragmentation go */
     uint64_t device_turn; /* rises with each change of a device */
     bool gpu_implied;     /* gpuModels without an amount ask for one */

@@ -12,6 +12,7 @@
 #include "engine/fit.h"
 #include "engine/lines.h"
 #include "engine/session.h"
+#include "engine/topology.h"
 
 static const char *dim_name(struct session *s, uint32_t dim)
 {
@@ -547,6 +548,29 @@ static const struct berth_reason *job_reason(struct session *s, struct job *job,
     return why_reason(s, &seat->why, job->kept->not_before_ms);
 }
 
+/* No network domain holds the job: which it wants, and whether there are any of those. */
+static const struct berth_reason *domain_reason(struct session *s, const struct job *job)
+{
+    struct berth_reason *reason = ARENA_NEW0(s->out, struct berth_reason);
+    const struct berth_topology *wanted = &job->kept->topology;
+    const struct topology *t = topology_of(s);
+    int tier;
+
+    reason->code = WAIT_TOPOLOGY;
+    if (wanted->mode != BERTH_TOPOLOGY_HARD || !topology_tier(s, wanted, &tier))
+        return reason;
+    if (wanted->tier_name && wanted->tier_name[0])
+        reason->wants =
+            arena_format(s->out, "one network domain of tier %s at most", wanted->tier_name);
+    else
+        reason->wants = arena_format(s->out, "one network domain of tier %d at most", tier);
+    if (t->n == 1)
+        reason->has = "no network domains";
+    else if (t->least_tier > tier)
+        reason->has = arena_format(s->out, "none below tier %d", t->least_tier);
+    return reason;
+}
+
 static void job_verdicts(struct session *s, struct verdicts *v, struct job *job)
 {
     uint32_t n = job->n[BERTH_TASK_PENDING] + job->n[BERTH_TASK_PIPELINED];
@@ -567,8 +591,7 @@ static void job_verdicts(struct session *s, struct verdicts *v, struct job *job)
         return;
     }
     if (seat->no_domain && !job->n[BERTH_TASK_PIPELINED]) {
-        struct why why = { .code = WAIT_TOPOLOGY, .dim = NOWHERE };
-        add(s, v, id, NULL, n, why_reason(s, &why, 0));
+        add(s, v, id, NULL, n, domain_reason(s, job));
         return;
     }
     if (job->min_available > 1 && seat->stuck &&

@@ -57,9 +57,10 @@ struct seat {
     struct victims list; /* pending tasks in task order, without those that ask for nothing */
     size_t next;         /* next is the first that was not tried */
     bool is_listed;
-    bool is_pending;         /* not admitted */
-    bool was_admitted;       /* by this session, which has not said so yet */
-    bool was_bound;          /* by this session */
+    bool is_pending;   /* not admitted */
+    bool was_admitted; /* by this session, which has not said so yet */
+    bool was_bound;    /* by this session */
+    size_t gang; /* its group among the answer's, from 1, if some of its members ask for nothing */
     bool is_parted;          /* of a line, and on its own now: it is watched alone */
     bool is_refused;         /* a plugin refused a placement; it is tried no more */
     bool was_taken;          /* what was held for it: it is tried anew in the next cycle */
@@ -226,6 +227,8 @@ struct berth_group *answer_room(struct session *s, enum berth_group_kind kind,
 /** A reservation ends, for a reason in words. */
 void answer_release(struct session *s, const char *id, const char *reason);
 void answer_memo(struct session *s, const char *name, const void *data, size_t size);
+/** Takes back what was answered of gangs of which other actions did not place the rest. */
+void answer_gangs(struct session *s);
 void answer_ops(struct session *s, const struct op *ops, size_t n, const struct job *job);
 /** Forgets what an earlier session answered of a kind. */
 void kind_answers_begin(const struct session *s, struct kind *kind);

@@ -107,6 +107,59 @@ TEST(topology_keeps_a_job_in_one_domain)
     }
 }
 
+static const struct {
+    const char *name;
+    bool has_domains;
+    struct berth_topology topology;
+    const char *wants, *has; /* NULL: not said */
+} reasons[] = {
+    { "there are none",
+      false,
+      { BERTH_TOPOLOGY_HARD, true, 0, NULL },
+      "one network domain of tier 0 at most",
+      "no network domains" },
+    { "there are none so low",
+      true,
+      { BERTH_TOPOLOGY_HARD, true, 0, NULL },
+      "one network domain of tier 0 at most",
+      "none below tier 1" },
+    { "none has room",
+      true,
+      { BERTH_TOPOLOGY_HARD, true, 1, NULL },
+      "one network domain of tier 1 at most",
+      NULL },
+    { "none of that name has room",
+      true,
+      { BERTH_TOPOLOGY_HARD, false, 0, "rack" },
+      "one network domain of tier rack at most",
+      NULL },
+};
+
+TEST(topology_says_which_domain_is_wanted_and_what_there_is)
+{
+    ROW_EACH (c, reasons) {
+        const struct berth_reason *reason;
+        struct world w;
+
+        begin(&w);
+        if (!c->has_domains) {
+            world_fini(&w);
+            world_init(&w);
+            world_queue(&w, "default");
+            world_node(&w, "n1", 64);
+        }
+        tell_job(&w, 5, 2, c->topology);
+        world_cycle(&w);
+        CHECK_TEXT(world_waits(&w, "j"), "TOPOLOGY");
+        reason = w.out.verdicts[0].reason;
+        CHECK_TEXT(reason->wants, c->wants);
+        CHECK_EQ(reason->has == NULL, c->has == NULL);
+        if (c->has)
+            CHECK_TEXT(reason->has, c->has);
+        world_fini(&w);
+    }
+}
+
 /* Two tasks that fit into one rack are not spread over two. */
 TEST(topology_does_not_cross_racks_without_need)
 {

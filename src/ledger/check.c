@@ -258,6 +258,21 @@ static void add_job(struct check *c, const struct row_job *row)
     job->group_lost = NEW0_N(uint32_t, job->spec->n_groups);
     job->counts[TASK_PENDING] = job->spec->n_tasks;
     map_put_int(&c->jobs, row->id, job);
+    check_queue_limit(c, job, true, 0);
+}
+
+static void see_limit(struct check *c, struct seen_job *job, const struct row_job *row)
+{
+    int64_t was_ms = job->spec->limit_ms;
+    CLEANUP(job_spec_freep) struct job_spec *spec = NULL;
+    struct err err = { 0 };
+
+    if (job_spec_from_canonical(row->spec, &spec, &err) < 0) {
+        check_find(c, "its spec cannot be read: %s", err.text);
+        return;
+    }
+    job->spec->limit_ms = spec->limit_ms;
+    check_queue_limit(c, job, false, was_ms);
 }
 
 static bool is_short(uint32_t met, uint32_t minimum, uint32_t n, uint32_t lost)
@@ -324,6 +339,8 @@ static void see_job(struct check *c, const struct row_job *was, const struct row
     if (was && !is_step_known(was->state, row->state))
         check_find(c, "it went from %s to %s", job_state_words[was->state],
                    job_state_words[row->state]);
+    if (was && strcmp(was->spec, row->spec) != 0)
+        see_limit(c, job, row);
     check_counts(c, job, row);
     if (was && was->state == JOB_PENDING && row->state == JOB_RUNNING)
         check_gang(c, job);

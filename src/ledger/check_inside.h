@@ -21,9 +21,10 @@ struct seen_node {
     VEC_OF(struct use) uses;
 };
 
-/* A queue: what its own jobs use, and its cap (as `offered`). */
+/* A queue: what its own jobs use, and its cap (as `offered`); the longest limit, 0 none. */
 struct seen_queue {
     char *name, *parent;
+    int64_t max_limit_ms;
     VEC_OF(struct use) uses;
 };
 
@@ -70,6 +71,8 @@ uint32_t check_task_at(const struct seen_job *job, int64_t grp, int64_t idx);
 void check_see_queue(struct check *c, const struct row_queue *row);
 /** Moves what a job's queue uses; after a bind: no queue is above its cap by it. */
 void check_queue_use(struct check *c, const struct seen_job *job, int64_t grp, int sign);
+/** A limit that is said is within the longest of each queue from the job's up, or less than before. */
+void check_queue_limit(struct check *c, const struct seen_job *job, bool is_new, int64_t was_ms);
 void check_queues_fini(struct check *c);
 
 void check_see_reservation(struct check *c, const struct row_reservation *was,

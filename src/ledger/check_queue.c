@@ -68,6 +68,7 @@ void check_see_queue(struct check *c, const struct row_queue *row)
         use->offered = json_integer_value(value);
         use->is_offered = true;
     }
+    queue->max_limit_ms = json_integer_value(json_object_get(spec, "maxLimit"));
     json_decref(spec);
 }
 
@@ -101,6 +102,18 @@ void check_queue_use(struct check *c, const struct seen_job *job, int64_t grp, i
         if (strcmp(asks->at[i].resource, "pods") != 0)
             use(c, job->queue, asks->at[i].resource, sign * asks->at[i].value);
     use(c, job->queue, "pods", sign * 1000);
+}
+
+void check_queue_limit(struct check *c, const struct seen_job *job, bool is_new, int64_t was_ms)
+{
+    int64_t now_ms = job->spec->limit_ms ? job->spec->limit_ms : INT64_MAX;
+    const struct seen_queue *queue = map_get(&c->queues, job->queue);
+
+    if (!is_new && now_ms <= (was_ms ? was_ms : INT64_MAX))
+        return;
+    for (; queue; queue = map_get(&c->queues, queue->parent))
+        if (queue->max_limit_ms && now_ms > queue->max_limit_ms)
+            check_find(c, "its limit is above the longest of queue %s", queue->name);
 }
 
 void check_queues_fini(struct check *c)

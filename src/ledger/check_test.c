@@ -44,6 +44,22 @@ static void take_room(struct world *w)
     CHECK_TEXT(world_held_says(w, low), "ended TAKEN");
 }
 
+/* Within what its queue allows. */
+static void change_limit(struct world *w)
+{
+    struct op *op = op_new(OP_QUEUE_PUT, NULL, NULL);
+
+    op->queue_put.name = text_copy("bounded");
+    op->queue_put.spec = text_copy("{\"maxLimit\":7200000}");
+    op->queue_put.is_create = true;
+    CHECK_EQ(world_run(w, op), PROBLEM_NONE);
+    op = op_new(OP_PATCH, NULL, NULL);
+    op->patch.job = world_submit(w, "{\"name\":\"long\",\"queue\":\"bounded\",\"limit\":\"1h\"}");
+    op->patch.has_limit = true;
+    op->patch.limit_ms = 5400000;
+    CHECK_EQ(world_run(w, op), PROBLEM_NONE);
+}
+
 /* A task that fails, is tried again and ends well; another job that is cancelled as it runs. */
 static void make_history(const char *address)
 {
@@ -68,6 +84,7 @@ static void make_history(const char *address)
     CHECK_EQ(world_ended(&w, job, 0, 1, "n1", 143), PROBLEM_NONE);
     make_room(&w);
     take_room(&w);
+    change_limit(&w);
     world_close(&w);
 }
 
@@ -104,6 +121,11 @@ static const struct {
       "no event made the row of task" },
     { "a number is left out", SPOIL("attempt.bound", "\"number\":2", "\"number\":3"),
       "its number follows 1" },
+    { "a limit above that of the queue",
+      SPOIL("job.submitted", "\"limit\":\"1h\"", "\"limit\":\"3h\""),
+      "its limit is above the longest of queue bounded" },
+    { "a limit that becomes so", SPOIL("job.changed", "\"limit\":\"1h30m\"", "\"limit\":\"3h\""),
+      "its limit is above the longest of queue bounded" },
     { "a number comes twice",
       "UPDATE event SET body = replace(body, '\"number\":2', '\"number\":1') WHERE type LIKE "
       "'attempt.%'",
@@ -180,7 +202,7 @@ TEST(each_fault_that_is_planted_is_found)
         CHECK_OK(ledger_check(address, report, &err), &err);
         CHECK_EQ(report->n_findings, 0);
         CHECK_EQ(report->n_attempts, 6);
-        CHECK_EQ(report->n_jobs, 6);
+        CHECK_EQ(report->n_jobs, 7);
         run_sql(address, c->sql);
         CHECK_OK(ledger_check(address, report, &err), &err);
         for (size_t i = 0; i < report->n_findings && i < LEDGER_FINDINGS_MAX; i++)

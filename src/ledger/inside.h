@@ -11,6 +11,7 @@
 #include "ledger/changes.h"
 #include "ledger/judge.h"
 #include "ledger/ledger.h"
+#include "ledger/opening.h"
 #include "ledger/pace.h"
 #include "ledger/store.h"
 
@@ -36,7 +37,9 @@ struct ledger {
     struct clock clock;
     void (*at_point)(const char *point);
     void (*on_trouble)(const char *why);
-    char life[17]; /* of this opening: makes batch names unique */
+    bool is_restored;
+    char opening[OPENING_ID_SIZE]; /* makes batch names unique, too */
+    struct openings openings;      /* as they are from here on: another begins with another life */
     char incarnation[DIGEST_HEX_SIZE];
     VEC_OF(struct listener) listeners;
 

@@ -286,7 +286,7 @@ void judge_submit(struct trial *t, struct op_submit *op)
     struct row_job *row;
 
     op->is_replay = false;
-    if (is_answered(t, op) || !takes_jobs(t, spec->queue))
+    if (is_answered(t, op) || !takes_jobs(t, spec->queue) || !limit_of_submit(t, op))
         return;
     op->job = t->changes->revision + 1;
     labels = labels_text(&spec->labels);
@@ -330,23 +330,7 @@ static bool is_patch_valid(struct trial *t, const struct op_patch *op)
     if (op->has_priority && (op->priority < JOB_PRIORITY_MIN || op->priority > JOB_PRIORITY_MAX))
         problem_add(t->problem, PROBLEM_INVALID_FIELD, "/priority", "%d is not in %d..%d",
                     op->priority, JOB_PRIORITY_MIN, JOB_PRIORITY_MAX);
-    if (op->has_limit && (op->limit_ms < 0 || op->limit_ms > JOB_DURATION_MAX_MS))
-        problem_add(t->problem, PROBLEM_INVALID_FIELD, "/limit", "is longer than ten years");
     return t->problem->code == PROBLEM_NONE;
-}
-
-/* The specification with another limit; what cannot be read stays as it is. */
-static void set_limit(struct row_job *row, int64_t limit_ms)
-{
-    CLEANUP(job_spec_freep) struct job_spec *spec = NULL;
-    CLEANUP(freep) char *text = NULL;
-    struct err err = { 0 };
-
-    if (job_spec_from_canonical(row->spec, &spec, &err) < 0)
-        return;
-    spec->limit_ms = limit_ms;
-    text = job_spec_to_text(spec, NULL);
-    row_set(&row->spec, text);
 }
 
 /* Who runs it is told, and who counts on its end: their rows say so by a new revision. */
@@ -361,7 +345,7 @@ static void touch_live_tasks(struct trial *t, const struct mirror_job *job)
 void judge_patch(struct trial *t, struct op_patch *op)
 {
     const struct labels_rule rule = { .max_bytes = JOB_LABELS_MAX_BYTES };
-    CLEANUP(freep) char *labels = NULL;
+    CLEANUP(freep) char *labels = NULL, *spec = NULL;
     struct mirror_job *job = open_job(t, op->job);
     struct row_job *row;
     bool has_other_limit;
@@ -376,6 +360,8 @@ void judge_patch(struct trial *t, struct op_patch *op)
     }
     if (op->labels && !(labels = judge_labels(t, job->row->labels, op->labels, &rule)))
         return;
+    if (!limit_of_patch(t, op, job->row, &spec))
+        return;
     row = row_copy(ROW_JOB, job->row);
     if (op->has_priority)
         row->priority = op->priority;
@@ -385,8 +371,8 @@ void judge_patch(struct trial *t, struct op_patch *op)
         row->is_suspended = 0;
     if (labels)
         row_set(&row->labels, labels);
-    if (op->has_limit)
-        set_limit(row, op->limit_ms);
+    if (spec)
+        row_set(&row->spec, spec);
     has_other_limit = strcmp(row->spec, job->row->spec) != 0;
     if (row_eq(ROW_JOB, row, job->row)) {
         row_free(ROW_JOB, row);

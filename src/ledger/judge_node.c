@@ -10,6 +10,7 @@
 
 #include "base/name.h"
 #include "base/quantity.h"
+#include "ledger/opening.h"
 
 static void put_node(struct trial *t, struct row_node *row, const char *type)
 {
@@ -244,8 +245,25 @@ static bool is_other_life(const struct trial *t, const struct op_register *op)
 
     if (!op->incarnation || !*op->incarnation)
         return false;
-    return !incarnation || strcmp(incarnation->value, op->incarnation) != 0 ||
-           op->revision_seen > t->mirror->revision;
+    return !incarnation || strcmp(incarnation->value, op->incarnation) != 0;
+}
+
+/* A copy of the ledger that the agent served, or a backup of it, knows nothing of what the agent
+ * did since they parted: its word would end that, or run it twice. */
+static bool is_fork(struct trial *t, const struct op_register *op)
+{
+    if (!op->incarnation || !*op->incarnation || op->is_other_life)
+        return false;
+    if (op->revision_seen <= t->mirror->revision &&
+        (!op->opening || !*op->opening ||
+         opening_look(t->mirror, op->opening, op->revision_seen) != OPENING_HOLDS_NOT))
+        return false;
+    problem_set(t->problem, PROBLEM_LEDGER_FORKED,
+                "the agent of node %s has served this ledger up to revision %" PRIu64
+                ", which was written elsewhere: this is a copy or a backup of it that has gone "
+                "another way",
+                op->node, op->revision_seen);
+    return true;
 }
 
 static void put_beat(struct trial *t, const char *node, uint64_t generation, uint64_t beat)
@@ -302,6 +320,8 @@ void judge_register(struct trial *t, struct op_register *op)
     if (node && is_taken(t, node->row, op))
         return;
     op->is_other_life = is_other_life(t, op);
+    if (is_fork(t, op))
+        return;
     row = node ? row_copy(ROW_NODE, node->row) : row_new(ROW_NODE);
     row_set(&row->name, op->node);
     if (!node || node->row->state == NODE_COMING)

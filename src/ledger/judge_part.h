@@ -1,5 +1,5 @@
 /*
- * Between the parts of the judge: judge_job.c, judge_bind.c, judge_held.c, judge_attempt.c,
+ * Between the parts of the judge: judge_job.c, judge_limit.c, judge_bind.c, judge_held.c, judge_attempt.c,
  * judge_node.c, judge_labels.c, judge_queue.c, judge_lease.c. Each judge_KIND is one operation's
  * rules; see judge.h.
  */
@@ -115,6 +115,19 @@ void job_requeue(struct trial *t, struct mirror_job *job, const struct op_stop *
 uint32_t gang_minimum(uint32_t min_available, uint32_t n_tasks, const uint32_t *counts);
 /** Whether every minimum of the job is met. */
 bool gang_is_whole(const struct mirror_job *job);
+/* ---- time limits: judge_limit.c ---- */
+
+/** Holds a new job's limit against its queue's; a job that says none gets that. False: refused. */
+bool limit_of_submit(struct trial *t, struct op_submit *op);
+/**
+ * The specification of a job with the limit that a patch gives it.
+ *
+ * @text    out, yours: NULL where it has none to give, or the specification cannot be read
+ * Returns  whether it may have it; else the operation is refused
+ */
+bool limit_of_patch(struct trial *t, const struct op_patch *op, const struct row_job *job,
+                    char **text);
+
 /* ---- rooms: judge_bind.c, judge_held.c ---- */
 
 /** Why the node has no room for one more task of the group beside what lives and is held there;

@@ -30,13 +30,13 @@ static void put_queue(struct changes *changes, const char *name, const char *par
     changes_put(changes, ROW_QUEUE, row, "queue.created");
 }
 
-static int put_incarnation(struct changes *changes, struct err *err)
+static int put_incarnation(struct changes *changes, bool is_new, struct err *err)
 {
     char random[DIGEST_HEX_SIZE];
     struct row_meta *row;
     int r;
 
-    if (mirror_find(changes->mirror, ROW_META, "incarnation"))
+    if (!is_new)
         return 0;
     r = digest_random_hex(random, err);
     if (r < 0)
@@ -69,22 +69,20 @@ static void free_leases(struct changes *changes)
 static int begin_life(struct ledger *l, struct err *err)
 {
     CLEANUP(changes_fini) struct changes changes = { 0 };
+    bool is_new = l->is_restored || !mirror_find(&l->mirror, ROW_META, "incarnation");
     char name[NAME_OF_BATCH_SIZE];
     int r;
 
-    snprintf(name, sizeof(name), "%.64s.%s.0", l->server, l->life);
+    snprintf(name, sizeof(name), "%.64s.%s.0", l->server, l->opening);
     changes_begin(&changes, &l->mirror, name, clock_wall_ms(&l->clock));
     changes.by = "berth";
-    r = put_incarnation(&changes, err);
+    r = put_incarnation(&changes, is_new, err);
     if (r < 0)
         return r;
+    opening_begin(&changes, l->opening, is_new);
     put_queue(&changes, "root", "");
     put_queue(&changes, "default", "root");
     free_leases(&changes);
-    if (changes.list.n == 0) {
-        store_rollback(l->store);
-        return 0;
-    }
     r = changes_write(&changes, l->store, err);
     if (r >= 0)
         r = store_commit(l->store, err);
@@ -103,7 +101,7 @@ static int load(struct ledger *l, struct err *err)
 
     if (r < 0)
         return r;
-    memcpy(l->life, random, sizeof(l->life) - 1);
+    memcpy(l->opening, random, sizeof(l->opening) - 1);
     r = store_begin(l->store, &revision, err);
     if (r < 0)
         return r;
@@ -116,6 +114,7 @@ static int load(struct ledger *l, struct err *err)
     }
     incarnation = mirror_find(&l->mirror, ROW_META, "incarnation");
     snprintf(l->incarnation, sizeof(l->incarnation), "%s", incarnation->value);
+    l->openings = openings_read(&l->mirror);
     return 0;
 }
 
@@ -126,6 +125,7 @@ static void free_ledger(struct ledger *l)
     mirror_fini(&l->mirror);
     store_close(l->store);
     VEC_FINI(&l->listeners);
+    VEC_FINI(&l->openings);
     pthread_mutex_destroy(&l->lock);
     pthread_cond_destroy(&l->arrived);
     mem_free(l->address);
@@ -141,6 +141,7 @@ static struct ledger *new_ledger(const struct ledger_options *options)
     l->address = text_copy(options->store);
     l->server = text_copy(options->server ? options->server : "server");
     l->clock = options->clock ? *options->clock : clock_system;
+    l->is_restored = options->is_restored;
     l->at_point = options->at_point;
     l->on_trouble = options->on_trouble;
     l->end = &l->first;
@@ -200,6 +201,16 @@ void ledger_close(struct ledger *ledger)
 const char *ledger_incarnation(const struct ledger *ledger)
 {
     return ledger->incarnation;
+}
+
+const char *ledger_opening(const struct ledger *ledger)
+{
+    return ledger->opening;
+}
+
+bool ledger_has(const struct ledger *ledger, const char *opening, uint64_t revision)
+{
+    return openings_hold(&ledger->openings, opening, revision) == OPENING_HOLDS;
 }
 
 bool ledger_is_writable(const struct ledger *ledger, char out[240])

@@ -61,6 +61,7 @@ struct ledger_options {
     const char *store; /* "memory:", "sqlite:PATH", "faulty:N:STORE" (fails at the N-th call) */
     const struct clock *clock;
     const char *server; /* this server's id, for leases and batch names */
+    bool is_restored;   /* it takes another's place, as a backup does: a new incarnation begins */
     /* Called at named points (kill points): "before-lock", "after-catch-up", "before-commit",
      * "after-commit"; NULL none. For tests. */
     void (*at_point)(const char *point);
@@ -85,6 +86,13 @@ void ledger_close(struct ledger *ledger);
 
 /** Random, new at create and restore. */
 const char *ledger_incarnation(const struct ledger *ledger);
+/** Random, new at each open. */
+const char *ledger_opening(const struct ledger *ledger);
+/**
+ * Whether the ledger has the revision that an opening wrote, or read; false for those of another
+ * ledger, of a copy that went another way, and of openings that are forgotten. Any thread.
+ */
+bool ledger_has(const struct ledger *ledger, const char *opening, uint64_t revision);
 /** NULL while the store can be written; else why it cannot (a full disk ...). Any thread; copy it
  * into out (240 bytes). */
 bool ledger_is_writable(const struct ledger *ledger, char out[240]);
@@ -129,14 +137,14 @@ struct attempt_key {
 
 struct op_submit {
     char *user;
-    char *key;    /* Idempotency-Key or NULL */
-    char *digest; /* of the canonical spec; NULL: worked out when it is sent */
-    struct job_spec *spec;
-    bool is_admitted;    /* nobody votes on its admission */
-    char *text;          /* the ledger's: the canonical spec, made when it is sent */
-    uint64_t job;        /* out */
-    struct row_job *row; /* out: the job as it was submitted, the op's; NULL for a replay */
-    bool is_replay;      /* out: the key was known, the job is the first one's */
+    char *key;             /* Idempotency-Key or NULL */
+    char *digest;          /* of the canonical spec; NULL: worked out when it is sent */
+    struct job_spec *spec; /* out: with the longest limit of its queue, where it says none */
+    bool is_admitted;      /* nobody votes on its admission */
+    char *text;            /* the ledger's: the canonical spec, made when it is sent */
+    uint64_t job;          /* out */
+    struct row_job *row;   /* out: the job as it was submitted, the op's; NULL for a replay */
+    bool is_replay;        /* out: the key was known, the job is the first one's */
 };
 
 struct op_stop {
@@ -158,7 +166,8 @@ struct op_patch {
     bool resumes; /* it is not suspended any more */
     int32_t priority;
     bool is_held;
-    int64_t limit_ms; /* 0: none; of what runs too */
+    int64_t limit_ms;     /* 0: none; of what runs too */
+    bool limit_is_change; /* of the limit that there is, below 0 for less */
     char *labels; /* JSON object of what changes: a text sets one, null takes it away; NULL none */
     char *by;
 };
@@ -290,6 +299,7 @@ struct held_attempt {
 struct op_register {
     char *node, *boot_id, *address;
     char *incarnation; /* that the agent knows; "" none yet */
+    char *opening;     /* which of its openings wrote the revision seen; "" or NULL: it says none */
     uint64_t revision_seen;
     char *offers, *labels, *taints, *info, *images; /* JSON as in struct row_node */
     char *identity;                                 /* "" or NULL: it says none */
@@ -298,8 +308,8 @@ struct op_register {
     struct held_attempt *held;
     size_t n_held;
     uint64_t generation; /* out */
-    bool is_other_life;  /* out: the agent knows another incarnation (or a later revision):
-                                 it keeps its containers and reports them as orphans */
+    bool is_other_life;  /* out: the agent knows another incarnation: it keeps its containers and
+                            reports them as orphans */
 };
 
 struct op_beat {
@@ -422,6 +432,17 @@ void ledger_send(struct ledger *ledger, struct op *op);
 /** Sends several in this order, in one batch if they fit. */
 void ledger_send_all(struct ledger *ledger, struct op **ops, size_t n);
 
+/**
+ * The rule that a submit is judged by, for who only plans one: a limit above the longest of its
+ * queue is refused, and who says none has that.
+ *
+ * @most_ms  of the queue; 0 none
+ * @whose    the queue whose it is
+ * Returns   true; false: a field of the problem
+ */
+bool ledger_bound_limit(struct job_spec *spec, int64_t most_ms, const char *whose,
+                        struct problem *problem);
+
 /* ---- reading ---- */
 
 /* A connection of one thread. */
@@ -451,6 +472,15 @@ MUST_CHECK int reader_node(struct reader *reader, const char *name, struct row_n
                            struct err *err);
 MUST_CHECK int reader_queue(struct reader *reader, const char *name, struct row_queue **out,
                             struct err *err);
+/**
+ * The longest time limit that a job of a queue may have, by what it and the queues above it say.
+ *
+ * @most_ms  out: milliseconds; 0 none
+ * @whose    out: whose it is, yours; NULL none
+ * Returns   0; an error of the store
+ */
+MUST_CHECK int reader_max_limit(struct reader *reader, const char *queue, int64_t *most_ms,
+                                char **whose, struct err *err);
 MUST_CHECK int reader_order(struct reader *reader, const char *key, struct row_order **out,
                             struct err *err);
 MUST_CHECK int reader_token(struct reader *reader, const char *hash, struct row_token **out,

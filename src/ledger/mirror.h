@@ -94,9 +94,10 @@ struct mirror_share {
     int64_t used;
 };
 
-/* What live attempts of a queue's jobs use, and of the queues' below it. */
+/* What live attempts of a queue's jobs use, and of the queues' below it; and its bounds. */
 struct mirror_queue {
     char *name;
+    int64_t max_limit_ms; /* of its jobs, and those of the queues below it; 0 none */
     VEC_OF(struct mirror_share) shares;
 };
 
@@ -160,6 +161,13 @@ struct mirror_job *mirror_job(const struct mirror *mirror, uint64_t id);
 struct mirror_node *mirror_node(const struct mirror *mirror, const char *name);
 /** What is used of a queue; NULL: nothing ever was, and it has no cap. */
 const struct mirror_queue *mirror_queue(const struct mirror *mirror, const char *name);
+/**
+ * The longest time limit that a job of a queue may have: the smallest of its own and those above it.
+ *
+ * @whose   out: the queue whose it is
+ * Returns  milliseconds; 0: no queue bounds it
+ */
+int64_t mirror_max_limit(const struct mirror *mirror, const char *queue, const char **whose);
 /** The queue above one; NULL: none. */
 const char *mirror_queue_parent(const struct mirror *mirror, const char *queue);
 /** The row of a kind that is found by one text, or NULL. */

@@ -73,7 +73,21 @@ void queue_use(struct mirror *mirror, const char *name, const struct mirror_grou
     }
 }
 
-static void set_caps(struct mirror_queue *queue, const struct row_queue *row)
+int64_t mirror_max_limit(const struct mirror *mirror, const char *name, const char **whose)
+{
+    int64_t least_ms = 0;
+
+    for (; name; name = mirror_queue_parent(mirror, name)) {
+        const struct mirror_queue *queue = mirror_queue(mirror, name);
+        if (!queue || !queue->max_limit_ms || (least_ms && queue->max_limit_ms >= least_ms))
+            continue;
+        least_ms = queue->max_limit_ms;
+        *whose = queue->name;
+    }
+    return least_ms;
+}
+
+static void set_bounds(struct mirror_queue *queue, const struct row_queue *row)
 {
     json_t *spec = row && *row->spec ? json_loads(row->spec, 0, NULL) : NULL, *value;
     const char *resource;
@@ -82,6 +96,7 @@ static void set_caps(struct mirror_queue *queue, const struct row_queue *row)
         share->cap = MIRROR_NO_CAP;
     json_object_foreach(json_object_get(spec, "cap"), resource, value) share_of(queue, resource)
         ->cap = json_integer_value(value);
+    queue->max_limit_ms = json_integer_value(json_object_get(spec, "maxLimit"));
     json_decref(spec);
 }
 
@@ -101,7 +116,7 @@ void queue_changed(struct mirror *mirror, const struct row_queue *was, const str
     const char *from = was && *was->parent ? was->parent : NULL;
     const char *to = row && *row->parent ? row->parent : NULL;
 
-    set_caps(queue, row);
+    set_bounds(queue, row);
     if (from ? to && strcmp(from, to) == 0 : !to)
         return;
     move_use(mirror, queue, from, -1);
@@ -131,7 +146,9 @@ static struct mirror_share share_in(const struct mirror *mirror, const char *que
 const char *queues_differ(const struct mirror *a, const struct mirror *b)
 {
     MAP_EACH (entry, &a->queues) {
-        const struct mirror_queue *queue = entry->value;
+        const struct mirror_queue *queue = entry->value, *other = mirror_queue(b, queue->name);
+        if (queue->max_limit_ms != (other ? other->max_limit_ms : 0))
+            return queue->name;
         for (size_t i = 0; i < queue->shares.n; i++) {
             const struct mirror_share *x = &queue->shares.at[i];
             struct mirror_share y = share_in(b, queue->name, x->resource);

@@ -62,8 +62,8 @@ static void free_order(struct op_order *op)
 
 static void free_register(struct op_register *op)
 {
-    FREE_ALL(op->node, op->boot_id, op->address, op->incarnation, op->offers, op->labels,
-             op->taints, op->info, op->images, op->identity, op->disabled);
+    FREE_ALL(op->node, op->boot_id, op->address, op->incarnation, op->opening, op->offers,
+             op->labels, op->taints, op->info, op->images, op->identity, op->disabled);
     mem_free(op->held);
 }
 

@@ -2,6 +2,7 @@
 #include "ledger/ledger.h"
 
 #include <errno.h>
+#include <jansson.h>
 #include <string.h>
 
 #include "ledger/batch.h"
@@ -88,6 +89,42 @@ int reader_node(struct reader *reader, const char *name, struct row_node **out, 
 int reader_queue(struct reader *reader, const char *name, struct row_queue **out, struct err *err)
 {
     return get_named(reader, ROW_QUEUE, name, (void **)out, err);
+}
+
+static int64_t max_limit_of(const struct row_queue *queue)
+{
+    json_t *spec = *queue->spec ? json_loads(queue->spec, 0, NULL) : NULL;
+    int64_t ms = json_integer_value(json_object_get(spec, "maxLimit"));
+
+    json_decref(spec);
+    return ms;
+}
+
+int reader_max_limit(struct reader *reader, const char *name, int64_t *most_ms, char **whose,
+                     struct err *err)
+{
+    CLEANUP(freep) char *next = text_copy(name);
+
+    *most_ms = 0;
+    *whose = NULL;
+    for (size_t i = 0; *next && i <= QUEUE_DEPTH_MAX; i++) {
+        struct row_queue *queue = NULL;
+        int r = reader_queue(reader, next, &queue, err);
+        int64_t ms;
+
+        if (r != 0)
+            return r < 0 ? r : 0;
+        ms = max_limit_of(queue);
+        if (ms && (!*most_ms || ms < *most_ms)) {
+            mem_free(*whose);
+            *whose = text_copy(queue->name);
+            *most_ms = ms;
+        }
+        mem_free(next);
+        next = text_copy(queue->parent);
+        row_free(ROW_QUEUE, queue);
+    }
+    return 0;
 }
 
 int reader_order(struct reader *reader, const char *key, struct row_order **out, struct err *err)

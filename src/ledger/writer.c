@@ -264,7 +264,7 @@ static int write_batch(struct ledger *l, bool *is_unsure, struct err *err)
     if (r < 0)
         return r;
     ledger_at(l, "after-catch-up");
-    snprintf(w->name, sizeof(w->name), "%.64s.%s.%" PRIu64, l->server, l->life, ++l->n_batches);
+    snprintf(w->name, sizeof(w->name), "%.64s.%s.%" PRIu64, l->server, l->opening, ++l->n_batches);
     w->before = l->mirror.revision;
     changes_begin(&w->changes, &l->mirror, w->name, clock_wall_ms(&l->clock));
     r = judge_all(l, err);

@@ -21,6 +21,7 @@ int program_server(const struct server_flags *flags)
         .store = flags->store,
         .token_file = flags->token_file,
         .node_ttl_ms = flags->node_ttl_ms,
+        .is_restored = flags->is_restored,
         .node_beat_ms = flags->node_ttl_ms / 3,
         .at_point = program_at_point,
     };

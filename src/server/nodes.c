@@ -9,6 +9,41 @@
 
 enum { BOOKMARK_MS = 5000 };
 
+/* What an agent remembers of its server, in each message: `OPENING REVISION`. */
+bool nodes_read_seen(const struct http_request *request, struct seen *out)
+{
+    const char *text = http_header(request, "Berth-Seen");
+    size_t n = text ? strcspn(text, " ") : 0;
+    int64_t revision = 0;
+
+    *out = (struct seen){ 0 };
+    if (!text)
+        return true;
+    if (!n || n >= sizeof(out->opening) || text[n] != ' ' ||
+        text_to_int(text + n + 1, 0, INT64_MAX, &revision) < 0)
+        return false;
+    memcpy(out->opening, text, n);
+    out->revision = (uint64_t)revision;
+    return true;
+}
+
+/* Whether the agent is one of this ledger's. One that is not, or is of a copy that went another way,
+ * is told nothing, and nothing it says is taken, before it has registered here: the judge decides
+ * then. Its node's generation may well be the same. */
+static bool is_of_this_ledger(const struct nodes *nodes, struct http_request *request)
+{
+    struct seen seen;
+
+    if (!nodes_read_seen(request, &seen)) {
+        nodes_refuse(request, PROBLEM_BAD_REQUEST, "Berth-Seen is an opening and a revision");
+        return false;
+    }
+    if (!seen.opening[0] || ledger_has(nodes->options.ledger, seen.opening, seen.revision))
+        return true;
+    nodes_refuse(request, PROBLEM_LEDGER_FORKED, "what was seen last is not in this ledger");
+    return false;
+}
+
 typedef void request_fn(struct nodes *nodes, struct http_request *request);
 
 /* /v1/worker/WORD, and one part more where it says so. */
@@ -38,7 +73,7 @@ void nodes_handle(struct nodes *nodes, struct http_request *request, const char 
         } else if (!nodes->fleet.is_fed) {
             http_set_header(request, "Retry-After", "1");
             nodes_refuse(request, PROBLEM_STARTING, "the ledger is being read");
-        } else {
+        } else if (requests[i].fn == talk_register || is_of_this_ledger(nodes, request)) {
             requests[i].fn(nodes, request);
         }
         return;

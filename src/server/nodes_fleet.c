@@ -254,6 +254,7 @@ static void apply_event(struct fleet *fleet, const struct batch_event *event,
 
 void fleet_apply(struct fleet *fleet, const struct batch *batch, const struct fleet_watch *watch)
 {
+    fleet->revision = batch->revision;
     if (batch->is_base) {
         forget_jobs(fleet);
         MAP_EACH (entry, &fleet->workers) {
@@ -269,5 +270,4 @@ void fleet_apply(struct fleet *fleet, const struct batch *batch, const struct fl
         if (batch->events[i].kind == ROW_ATTEMPT)
             apply_event(fleet, &batch->events[i], watch);
     fleet->is_fed = true;
-    fleet->revision = batch->revision;
 }

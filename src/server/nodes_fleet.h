@@ -32,6 +32,7 @@ struct worker {
     char *name;
     uint64_t generation; /* the highest heard of */
     enum node_state state;
+    bool is_told_forked;                /* that its agent serves another copy of the ledger */
     int64_t heard_ms;                   /* boot ms of its last beat or registration; 0: none yet */
     struct fleet_attempt *first, *last; /* live ones here, in the order of their binds */
 

@@ -56,6 +56,15 @@ struct nodes {
 void nodes_post(struct nodes *nodes, struct nodes_letter *letter);
 void nodes_at_point(const struct nodes *nodes, const char *point);
 
+/* The last that an agent heard of its server; { 0 }: it says nothing of that. */
+struct seen {
+    char opening[64];
+    uint64_t revision;
+};
+
+/** Reads it from a request's header. False: it is none. */
+bool nodes_read_seen(const struct http_request *request, struct seen *out);
+
 /* ---- answers ---- */
 
 /** Answers with a JSON value; takes it. */
@@ -99,11 +108,13 @@ void work_close_all(struct nodes *nodes);
 
 /* ---- nodes_line.c: the lines of a stream ---- */
 
-char *line_start(struct fleet_attempt *attempt); /* NULL: its job cannot be read */
-char *line_stop(const struct fleet_attempt *attempt);
-char *line_limit(const struct fleet_attempt *attempt, int64_t limit_ms);
-char *line_drop(const char *attempt);
-char *line_bookmark(uint64_t revision);
+/* Each says which opening of the ledger wrote it, and the revision. */
+char *line_start(const struct nodes *nodes,
+                 struct fleet_attempt *attempt); /* NULL: its job cannot be read */
+char *line_stop(const struct nodes *nodes, const struct fleet_attempt *attempt);
+char *line_limit(const struct nodes *nodes, const struct fleet_attempt *attempt, int64_t limit_ms);
+char *line_drop(const struct nodes *nodes, const char *attempt);
+char *line_bookmark(const struct nodes *nodes);
 
 /* ---- nodes_logs.c ---- */
 

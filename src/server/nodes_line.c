@@ -4,9 +4,13 @@
 
 #include "server/nodes_inside.h"
 
-static char *line_of(json_t *line)
+static char *line_of(const struct nodes *nodes, json_t *line)
 {
-    char *text = json_dumps(line, JSON_COMPACT);
+    char *text;
+
+    json_object_set_new(line, "opening", json_string(ledger_opening(nodes->options.ledger)));
+    json_object_set_new(line, "revision", json_integer((json_int_t)nodes->fleet.revision));
+    text = json_dumps(line, JSON_COMPACT);
 
     json_decref(line);
     return text;
@@ -74,7 +78,7 @@ static json_t *spec_of(const struct fleet_attempt *attempt, const struct job_spe
         spec->on_disconnect == ON_DISCONNECT_KEEP ? "keep" : "stop");
 }
 
-char *line_start(struct fleet_attempt *attempt)
+char *line_start(const struct nodes *nodes, struct fleet_attempt *attempt)
 {
     const struct job_spec *spec = fleet_spec(attempt->job);
     json_t *line;
@@ -83,28 +87,28 @@ char *line_start(struct fleet_attempt *attempt)
         return NULL;
     line = json_pack("{s:s,s:s,s:o}", "do", "start", "attempt", attempt->name, "spec",
                      spec_of(attempt, spec));
-    return line ? line_of(line) : NULL;
+    return line ? line_of(nodes, line) : NULL;
 }
 
-char *line_stop(const struct fleet_attempt *attempt)
+char *line_stop(const struct nodes *nodes, const struct fleet_attempt *attempt)
 {
-    return line_of(json_pack("{s:s,s:s,s:s,s:I}", "do", "stop", "attempt", attempt->name, "cause",
-                             cause_words[attempt->cause], "graceMs",
-                             (json_int_t)attempt->grace_ms));
+    return line_of(nodes, json_pack("{s:s,s:s,s:s,s:I}", "do", "stop", "attempt", attempt->name,
+                                    "cause", cause_words[attempt->cause], "graceMs",
+                                    (json_int_t)attempt->grace_ms));
 }
 
-char *line_limit(const struct fleet_attempt *attempt, int64_t limit_ms)
+char *line_limit(const struct nodes *nodes, const struct fleet_attempt *attempt, int64_t limit_ms)
 {
-    return line_of(json_pack("{s:s,s:s,s:I}", "do", "limit", "attempt", attempt->name, "limitMs",
-                             (json_int_t)limit_ms));
+    return line_of(nodes, json_pack("{s:s,s:s,s:I}", "do", "limit", "attempt", attempt->name,
+                                    "limitMs", (json_int_t)limit_ms));
 }
 
-char *line_drop(const char *attempt)
+char *line_drop(const struct nodes *nodes, const char *attempt)
 {
-    return line_of(json_pack("{s:s,s:s}", "do", "drop", "attempt", attempt));
+    return line_of(nodes, json_pack("{s:s,s:s}", "do", "drop", "attempt", attempt));
 }
 
-char *line_bookmark(uint64_t revision)
+char *line_bookmark(const struct nodes *nodes)
 {
-    return line_of(json_pack("{s:s,s:I}", "do", "bookmark", "revision", (json_int_t)revision));
+    return line_of(nodes, json_pack("{s:s}", "do", "bookmark"));
 }

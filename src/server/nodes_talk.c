@@ -193,6 +193,16 @@ static void say_taken(struct talk *talk)
                 what, heard, nodes->options.ttl_ms * 11 / 10000);
 }
 
+/* Tells the operator, who may have put a backup back; an agent asks again and again. */
+static void say_forked(struct worker *worker, const struct problem *problem)
+{
+    if (!worker->is_told_forked)
+        log_warn("a node is not registered: this ledger is not the one that it served", "node",
+                 worker->name, "why", problem->detail, "do",
+                 problem_codes[PROBLEM_LEDGER_FORKED].next, NULL);
+    worker->is_told_forked = true;
+}
+
 static void finish_register(struct talk *talk)
 {
     const struct op_register *reg = &talk->items[0].op->reg;
@@ -200,16 +210,20 @@ static void finish_register(struct talk *talk)
 
     if (talk->items[0].op->problem.code == PROBLEM_NODE_TAKEN)
         say_taken(talk);
+    if (talk->items[0].op->problem.code == PROBLEM_LEDGER_FORKED)
+        say_forked(fleet_worker(&nodes->fleet, reg->node), &talk->items[0].op->problem);
     if (answer_refusal(talk))
         return;
+    fleet_worker(&nodes->fleet, reg->node)->is_told_forked = false;
     COUNT_ONE(nodes->counts.registers);
     note_heard(nodes, fleet_worker(&nodes->fleet, reg->node));
     work_registered(nodes, reg->node, reg->generation);
     log_info("node registered", "node", reg->node, "generation", log_int(reg->generation), NULL);
     nodes_answer(talk->request, 200,
-                 json_pack("{s:s,s:I,s:s,s:I,s:I,s:I,s:b,s:o}", "node", reg->node, "generation",
+                 json_pack("{s:s,s:I,s:s,s:s,s:I,s:I,s:I,s:b,s:o}", "node", reg->node, "generation",
                            (json_int_t)reg->generation, "incarnation",
-                           ledger_incarnation(nodes->options.ledger), "revision",
+                           ledger_incarnation(nodes->options.ledger), "opening",
+                           ledger_opening(nodes->options.ledger), "revision",
                            (json_int_t)talk->items[0].op->revision, "ttlMs",
                            (json_int_t)nodes->options.ttl_ms, "beatMs",
                            (json_int_t)nodes->options.beat_ms, "otherLife", reg->is_other_life,
@@ -220,6 +234,7 @@ void talk_register(struct nodes *nodes, struct http_request *request)
 {
     struct talk *talk = talk_new(nodes, request, finish_register);
     struct op_register *reg;
+    struct seen seen;
 
     if (message_read(&talk->message, request, TALK_REGISTER) < 0) {
         talk_refuse(talk);
@@ -232,6 +247,10 @@ void talk_register(struct nodes *nodes, struct http_request *request)
         talk_refuse(talk);
         return;
     }
+    if (nodes_read_seen(request, &seen) && seen.opening[0]) {
+        reg->opening = text_copy(seen.opening);
+        reg->revision_seen = seen.revision;
+    }
     talk_send(talk);
 }
 
@@ -241,7 +260,8 @@ static void finish_revision(struct talk *talk)
 {
     if (!answer_refusal(talk))
         nodes_answer(talk->request, 200,
-                     json_pack("{s:I}", "revision", (json_int_t)talk->items[0].op->revision));
+                     json_pack("{s:s,s:I}", "opening", ledger_opening(talk->nodes->options.ledger),
+                               "revision", (json_int_t)talk->items[0].op->revision));
 }
 
 /* Begins a talk of node and generation alone; NULL after a refusal. */
@@ -323,6 +343,7 @@ static bool answer_whole(struct talk *talk)
 static void answer_results(struct talk *talk, size_t *n_ok)
 {
     json_t *results = json_array();
+    uint64_t revision = talk->nodes->fleet.revision;
 
     *n_ok = 0;
     for (size_t i = 0; i < talk->n_items; i++) {
@@ -331,11 +352,16 @@ static void answer_results(struct talk *talk, size_t *n_ok)
         json_t *result = json_pack("{s:s,s:b}", "attempt", item->name, "ok", code == PROBLEM_NONE);
 
         *n_ok += code == PROBLEM_NONE;
+        if (item->op && item->op->revision > revision)
+            revision = item->op->revision;
         if (code != PROBLEM_NONE)
             json_object_set_new(result, "code", json_string(problem_codes[code].word));
         json_array_append_new(results, result);
     }
-    nodes_answer(talk->request, 200, json_pack("{s:o}", "results", results));
+    nodes_answer(talk->request, 200,
+                 json_pack("{s:o,s:s,s:I}", "results", results, "opening",
+                           ledger_opening(talk->nodes->options.ledger), "revision",
+                           (json_int_t)revision));
 }
 
 static void finish_acks(struct talk *talk)

@@ -350,6 +350,77 @@ TEST(nodes_leave_everything_to_an_agent_of_another_life)
     stage_close(&stage);
 }
 
+static const struct {
+    const char *name, *seen; /* "": this opening, and what it wrote */
+    int status;
+} copies[] = {
+    { "this ledger's", "", 200 },
+    { "nothing", NULL, 200 },
+    { "an opening of a copy", "Berth-Seen: 0123456789abcdef 3\r\n", 409 },
+    { "no revision", "Berth-Seen: 0123456789abcdef\r\n", 400 },
+    { "a revision below 0", "Berth-Seen: 0123456789abcdef -1\r\n", 400 },
+    { "no opening", "Berth-Seen:  3\r\n", 400 },
+};
+
+/* Whatever its generation, which copies have in common. */
+TEST(nodes_take_and_tell_nothing_of_what_serves_a_copy_of_the_ledger)
+{
+    CLEANUP(freep)
+    char *have = text_copy("/v1/worker/work?node=n1&generation=1&have=j-55%2Fw.0%231");
+    CLEANUP(freep) char *ours = NULL;
+    struct stage stage;
+    json_t *answer;
+
+    stage_open(&stage);
+    stage_start(&stage);
+    CHECK_EQ(agent_say(&stage.agent, "beat", "", &answer), 200);
+    CHECK_TEXT(json_string_value(json_object_get(answer, "opening")),
+               ledger_opening(stage.scene.ledger));
+    json_decref(answer);
+    ours = text_format("Berth-Seen: %s 1\r\n", ledger_opening(stage.scene.ledger));
+    ROW_EACH (c, copies) {
+        struct agent other = { .port = stage.agent.port, .node = "n1", .generation = 1 };
+        other.stream = -1;
+        other.seen = c->seen && !*c->seen ? ours : c->seen;
+        CHECK_EQ(agent_say(&other, "beat", "", NULL), c->status);
+        CHECK_EQ(agent_say(&other, "have", "\"attempts\":[]", NULL), c->status);
+        CHECK_EQ(agent_say(&other, "ack", "\"attempts\":[]", NULL), c->status);
+        CHECK_EQ(agent_say(&other, "reports", "\"reports\":[]", NULL), c->status);
+        if (c->status == 200)
+            continue;
+        CHECK_EQ(agent_open_at(&other, have), c->status);
+        CHECK_EQ(agent_say(&other, "leave", "", NULL), c->status);
+        agent_fini(&other);
+    }
+    CHECK_EQ(scene_job_state(&stage.scene, stage.job), JOB_RUNNING);
+    stage_close(&stage);
+}
+
+TEST(nodes_refuse_to_register_what_serves_a_copy_of_the_ledger)
+{
+    struct stage stage;
+    json_t *answer;
+    char *more;
+
+    stage_open(&stage);
+    more = text_format("\"incarnation\":\"%s\",\"attempts\":[\"j-55/w.0#1\"]",
+                       ledger_incarnation(stage.scene.ledger));
+    stage.agent.seen = "Berth-Seen: 0123456789abcdef 3\r\n";
+    CHECK_EQ(agent_register_with(&stage.agent, "boot1", more, &answer), 409);
+    CHECK_TEXT(json_string_value(json_object_get(answer, "code")), "LEDGER_FORKED");
+    CHECK(!json_object_get(answer, "end"));
+    json_decref(answer);
+    CHECK_EQ(stage.agent.generation, 1);
+    CHECK_EQ(agent_say(&stage.agent, "beat", "", NULL), 409);
+    /* With another incarnation it is no copy, but another ledger. */
+    CHECK_EQ(agent_register_with(&stage.agent, "boot1", "\"incarnation\":\"another\"", &answer),
+             200);
+    CHECK(json_is_true(json_object_get(answer, "otherLife")));
+    json_decref(answer);
+    mem_free(more);
+    stage_close(&stage);
+}
+
 TEST(nodes_let_an_empty_agent_leave)
 {
     struct stage stage;

@@ -87,7 +87,7 @@ static void sync_limit(struct nodes *nodes, struct fleet_attempt *attempt)
     if (!spec || attempt->told_limit_ms == spec->limit_ms ||
         (attempt->told_limit_ms < 0 && attempt->job->version == 1))
         return;
-    if (tell(nodes, attempt->worker, line_limit(attempt, spec->limit_ms)))
+    if (tell(nodes, attempt->worker, line_limit(nodes, attempt, spec->limit_ms)))
         attempt->told_limit_ms = spec->limit_ms;
 }
 
@@ -95,7 +95,7 @@ static void begin_attempt(struct nodes *nodes, struct fleet_attempt *attempt)
 {
     const struct job_spec *spec = fleet_spec(attempt->job);
 
-    attempt->told_start = tell(nodes, attempt->worker, line_start(attempt));
+    attempt->told_start = tell(nodes, attempt->worker, line_start(nodes, attempt));
     attempt->told_limit_ms = spec ? spec->limit_ms : -1;
     COUNT_ONE(nodes->counts.starts);
 }
@@ -110,7 +110,7 @@ static void sync_attempt(struct nodes *nodes, struct fleet_attempt *attempt)
     if (attempt->is_stop_wanted) {
         if (attempt->told_stop)
             return;
-        attempt->told_stop = tell(nodes, worker, line_stop(attempt));
+        attempt->told_stop = tell(nodes, worker, line_stop(nodes, attempt));
         COUNT_ONE(nodes->counts.stops);
         return;
     }
@@ -172,7 +172,7 @@ static void drop_unknown(struct nodes *nodes, struct worker *worker, const char 
         return;
     memcpy(text, name, n);
     text[n] = '\0';
-    tell(nodes, worker, line_drop(text));
+    tell(nodes, worker, line_drop(nodes, text));
     COUNT_ONE(nodes->counts.drops);
 }
 
@@ -239,7 +239,7 @@ static void replace_stream(struct nodes *nodes, struct worker *worker, struct ht
     for (struct fleet_attempt *a = worker->first; a; a = a->next)
         sync_attempt(nodes, a);
     /* Behind the difference: now it is complete. */
-    tell(nodes, worker, line_bookmark(nodes->fleet.revision));
+    tell(nodes, worker, line_bookmark(nodes));
     work_flush(nodes);
 }
 
@@ -291,7 +291,7 @@ static void attempt_ended(struct fleet_attempt *attempt, void *arg)
     /* An agent that said so itself needs no word. */
     if (!attempt->told_start || attempt->is_reported || !attempt->worker->stream)
         return;
-    tell(nodes, attempt->worker, line_drop(attempt->name));
+    tell(nodes, attempt->worker, line_drop(nodes, attempt->name));
     COUNT_ONE(nodes->counts.drops);
 }
 
@@ -319,7 +319,7 @@ void work_registered(struct nodes *nodes, const char *node, uint64_t generation)
 
 void work_bookmarks(struct nodes *nodes)
 {
-    char *line = line_bookmark(nodes->fleet.revision);
+    char *line = line_bookmark(nodes);
 
     MAP_EACH (entry, &nodes->fleet.workers)
         work_line(nodes, entry->value, line);

@@ -28,6 +28,25 @@ static const struct json_key patch_keys[] = {
     { "priority", false }, { "labels", false }, { "held", false }, { "limit", false }
 };
 
+/* "2h", or what it is moved by: "+30m", "-30m". A merge patch takes it away by null. */
+static void read_limit(const struct json_at *top, struct op_patch *patch)
+{
+    struct json_at at = json_at_member(top, "limit");
+    const char *text = json_string_value(at.value);
+    struct err err = { 0 };
+
+    if (json_is_null(at.value)) {
+        patch->has_limit = true;
+    } else if (text && (*text == '+' || *text == '-')) {
+        patch->has_limit = patch->limit_is_change = true;
+        if (duration_parse(text + 1, &patch->limit_ms, &err) < 0)
+            json_refuse(&at, PROBLEM_INVALID_FIELD, "%s", err.text);
+        patch->limit_ms = *text == '-' ? -patch->limit_ms : patch->limit_ms;
+    } else {
+        patch->has_limit = json_get_duration(top, "limit", JOB_DURATION_MAX_MS, &patch->limit_ms);
+    }
+}
+
 static void read_patch(struct call *call, const json_t *body, struct op_patch *patch)
 {
     struct json_at top = json_at_top(body, &call->problem), labels;
@@ -39,10 +58,7 @@ static void read_patch(struct call *call, const json_t *body, struct op_patch *p
         json_get_int(&top, "priority", JOB_PRIORITY_MIN, JOB_PRIORITY_MAX, &priority);
     patch->priority = (int32_t)priority;
     patch->has_held = json_get_bool(&top, "held", &patch->is_held);
-    if (json_is_null(json_object_get(body, "limit")))
-        patch->has_limit = true; /* a merge patch takes away so */
-    else
-        patch->has_limit = json_get_duration(&top, "limit", JOB_DURATION_MAX_MS, &patch->limit_ms);
+    read_limit(&top, patch);
     labels = json_at_member(&top, "labels");
     if (labels.value && !json_is_object(labels.value))
         json_refuse(&labels, PROBLEM_INVALID_FIELD, "want an object of texts");

@@ -434,6 +434,27 @@ static void feasible(const struct view_answer *answer, void *arg)
         call_send(call, TAKE(submit->op), submitted);
 }
 
+/* What is planned is held against the queue's longest limit as a submit is. */
+static int bound_limit(struct call *call, struct reader *reader, struct err *err)
+{
+    struct submit *submit = call->state;
+    struct job_spec *spec = submit->op->submit.spec;
+    CLEANUP(freep) char *whose = NULL;
+    int64_t most_ms;
+    int r = reader_max_limit(reader, spec->queue, &most_ms, &whose, err);
+
+    if (r == 0)
+        ledger_bound_limit(spec, most_ms, whose ? whose : "", &call->problem);
+    return r;
+}
+
+static void plan_bounded(struct call *call)
+{
+    const struct submit *submit = call->state;
+
+    plan_answer(call, submit->op->submit.spec);
+}
+
 static bool read_ways(struct call *call, struct submit *out)
 {
     return call_query_bool(call, "dryRun", &out->is_dry) &&
@@ -458,7 +479,7 @@ void on_jobs_submit(struct call *call)
     submit->op = submit_op(call, spec, text_copy(key));
     question.spec = spec;
     if (submit->is_dry)
-        plan_answer(call, spec);
+        call_read(call, bound_limit, plan_bounded);
     else if (submit->needs_feasible)
         view_ask(call->server->view, &question, call->server->loop, feasible, call);
     else

@@ -215,6 +215,45 @@ TEST(a_job_is_patched)
     serving_stop(&s);
 }
 
+static const struct {
+    const char *name, *body;
+    int status;
+    const char *limit, *submitted; /* afterwards, or the code and the fault */
+} limits[] = {
+    { "said anew", "{\"limit\":\"2h\"}", 200, "2h", "1h" },
+    { "more", "{\"limit\":\"+30m\"}", 200, "2h30m", "1h" },
+    { "less", "{\"limit\":\"-90m\"}", 200, "1h", "(none)" },
+    { "more than there can be", "{\"limit\":\"+3650d\"}", 422, "INVALID_FIELD",
+      "is longer than 3650d, the longest that may be" },
+    { "by no duration", "{\"limit\":\"+soon\"}", 422, "INVALID_FIELD",
+      "\"soon\" is not a duration (such as 30s, 1h30m, 2d; units d h m s ms)" },
+    { "taken away", "{\"limit\":null}", 200, "(none)", "1h" },
+    { "more than none", "{\"limit\":\"+1h\"}", 422, "INVALID_FIELD",
+      "there is none that could be moved; say how long it is to be" },
+};
+
+TEST(a_limit_is_said_or_moved)
+{
+    struct serving s;
+    CLEANUP(freep) char *request = NULL;
+
+    serving_start(&s);
+    submit(&s, "a", ",\"limit\":\"1h\"");
+    CHECK_TEXT(serving_get(&s, "limit"), "1h");
+    CHECK_TEXT(serving_get(&s, "limitSubmitted"), "(none)");
+    request = text_format("PATCH /v1/jobs/%s", serving_get(&s, "id"));
+    ROW_EACH (c, limits) {
+        bool is_good = c->status == 200;
+
+        SERVING_EXPECT(&s, c->status, request, "If-Match: *\r\n", c->body);
+        CHECK_TEXT(serving_get(&s, is_good ? "limit" : "code"), c->limit);
+        CHECK_TEXT(serving_get(&s, is_good ? "limitSubmitted" : "errors.0.detail"), c->submitted);
+        if (is_good) /* it can be submitted again as it is */
+            CHECK_TEXT(serving_get(&s, "spec.limitSubmitted"), "(none)");
+    }
+    serving_stop(&s);
+}
+
 TEST(cancelling_twice_is_cancelling_once)
 {
     struct serving s;

@@ -25,6 +25,7 @@ void on_limits(struct call *call)
         { "priorityMin", JOB_PRIORITY_MIN },
         { "priorityMax", JOB_PRIORITY_MAX },
         { "graceMs", JOB_GRACE_MAX_MS },
+        { "durationMs", JOB_DURATION_MAX_MS },
         { "retries", JOB_RETRIES_MAX },
         { "queuesAbove", QUEUE_DEPTH_MAX },
         { "listItems", READER_ROWS_MAX },

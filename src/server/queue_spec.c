@@ -21,6 +21,7 @@ static const struct json_key queue_keys[] = {
     { "cap", false },
     { "reclaimable", false },
     { "minRuntime", false },
+    { "maxLimit", false },
     { "preemption", false },
     { "hierarchy", false },
     { "hierarchyWeights", false },
@@ -188,7 +189,7 @@ struct op *queue_spec_read(struct call *call, const json_t *body, const char *pa
     const char *name = path_name, *parent = "root";
     int state = QUEUE_OPEN;
     bool is_reclaimable;
-    int64_t min_runtime_ms;
+    int64_t min_runtime_ms, max_limit_ms = 0;
     json_t *spec;
     struct op *op;
 
@@ -216,6 +217,8 @@ struct op *queue_spec_read(struct call *call, const json_t *body, const char *pa
     read_group_limits(&top, spec);
     if (json_get_duration(&top, "minRuntime", MIN_RUNTIME_MAX_MS, &min_runtime_ms))
         show_number(spec, "minRuntime", min_runtime_ms);
+    if (json_get_duration(&top, "maxLimit", JOB_DURATION_MAX_MS, &max_limit_ms) && max_limit_ms)
+        show_number(spec, "maxLimit", max_limit_ms);
     if (call->problem.code) {
         json_decref(spec);
         return NULL;

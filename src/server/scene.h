@@ -240,7 +240,8 @@ struct agent {
     uint16_t port;
     const char *node;
     uint64_t generation;
-    int stream; /* -1: none */
+    const char *seen; /* "Berth-Seen: OPENING REVISION\r\n"; NULL: it says nothing */
+    int stream;       /* -1: none */
     struct str in;
     size_t chunk_left;
     bool has_head;
@@ -295,8 +296,8 @@ static inline int agent_begin(struct agent *agent, const char *path, const char 
 {
     int fd = agent_connect(agent);
     char *head = text_format("POST %s HTTP/1.1\r\nHost: t\r\nConnection: close\r\n"
-                             "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n",
-                             path, n);
+                             "Content-Type: application/json\r\nContent-Length: %zu\r\n%s\r\n",
+                             path, n, agent->seen ? agent->seen : "");
 
     agent_send(fd, head, strlen(head));
     agent_send(fd, body, n);
@@ -374,7 +375,8 @@ static inline int agent_register_with(struct agent *agent, const char *boot, con
 /** Opens the stream of work (a path with its query); the status, 0 if the server is gone. */
 static inline int agent_open_at(struct agent *agent, const char *path)
 {
-    char *head = text_format("GET %s HTTP/1.1\r\nHost: t\r\n\r\n", path);
+    char *head =
+        text_format("GET %s HTTP/1.1\r\nHost: t\r\n%s\r\n", path, agent->seen ? agent->seen : "");
     int status = 0;
 
     agent->stream = agent_connect(agent);

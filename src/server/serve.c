@@ -89,6 +89,11 @@ int server_serve(const struct server_options *flags, const char *path, struct er
     options.waits_for_room = true;
     log_setup(options.log_level, options.log_format);
     signal(SIGPIPE, SIG_IGN);
+    if (flags->is_restored) {
+        r = server_restored(&options, err);
+        server_config_free(config);
+        return r;
+    }
     r = server_open(&options, &server, err);
     if (r == 0)
         run(server, options.config, options.node_ttl_ms);

@@ -45,6 +45,7 @@ struct server_options {
     int64_t token_lifetime_ms;         /* of tokens made without one; 0: for ever */
     int64_t node_ttl_ms, node_beat_ms; /* told to agents; 0: 30 s, a third of ttl */
     int64_t retain_ms;                 /* how long ended jobs are kept; 0: 7 d */
+    bool is_restored;                  /* server_serve does server_restored instead */
     bool waits_for_room;               /* on a full disk server_open waits, answering 503 */
     int64_t bookmark_ms;               /* of event streams; 0: 5 s */
     bool has_log_level, has_log_format; /* for log_setup, which is the caller's (server_serve) */
@@ -78,6 +79,15 @@ const char *server_profile(const struct server *server);
 /** The files with the tokens made at the first start. */
 const char *server_token_path(const struct server *server);
 const char *server_agent_token_path(const struct server *server);
+/**
+ * Begins another life of a ledger that takes the place of the one its agents served, as a backup
+ * that was put back does: they will keep what they run, as orphans, and take its word from then on.
+ * No server may have it.
+ *
+ * @options  data, data_else and store
+ * Returns   0; -ENOENT there is no ledger; -EBUSY a server has it; others, with the reason
+ */
+MUST_CHECK int server_restored(const struct server_options *options, struct err *err);
 /** The loop of server_run, for signals. */
 struct loop *server_loop(struct server *server);
 

@@ -48,13 +48,23 @@ static json_t *show_resources(const struct job_spec *spec)
     return out;
 }
 
+static void show_limit(json_t *object, const struct job_spec *spec)
+{
+    if (spec->limit_ms)
+        show_duration(object, "limit", spec->limit_ms);
+    if (spec->limit_submitted_ms != LIMIT_UNCHANGED)
+        show_duration(object, "limitSubmitted", spec->limit_submitted_ms);
+}
+
 void show_job_resources(json_t *object, const struct row_job *row)
 {
     CLEANUP(job_spec_freep) struct job_spec *spec = NULL;
     struct err err = { 0 };
 
-    if (job_spec_from_canonical(row->spec, &spec, &err) == 0)
-        show_set(object, "resources", show_resources(spec));
+    if (job_spec_from_canonical(row->spec, &spec, &err) < 0)
+        return;
+    show_set(object, "resources", show_resources(spec));
+    show_limit(object, spec);
 }
 
 static json_t *show_node_counts(const struct berth_reason *reason)
@@ -205,8 +215,10 @@ static json_t *show_all(const struct row_job *row, const struct job_spec *spec,
     show_set(object, "suspended", json_boolean(row->is_suspended));
     show_set(object, "degraded", json_boolean(row->is_degraded));
     show_set(object, "tasks", show_counts(row));
-    if (spec)
+    if (spec) {
         show_set(object, "resources", show_resources(spec));
+        show_limit(object, spec);
+    }
     if (spec && spec->memory_milli > 1000)
         show_set(object, "memoryHeadroom", json_real((double)spec->memory_milli / 1000));
     reasons = show_reasons(row, spec, view);
@@ -236,7 +248,7 @@ static char *spec_to_submit(const struct job_spec *spec)
 {
     CLEANUP(json_decrefp) json_t *object = NULL;
 
-    if (!spec || spec->memory_milli <= 1000)
+    if (!spec || (spec->memory_milli <= 1000 && spec->limit_submitted_ms == LIMIT_UNCHANGED))
         return NULL;
     object = job_spec_to_json(spec);
     return json_dumps(object, JSON_COMPACT);

@@ -43,6 +43,8 @@ json_t *show_queue(const struct row_queue *row)
     if (json_object_get(spec, "minRuntime"))
         show_duration(object, "minRuntime",
                       json_integer_value(json_object_get(spec, "minRuntime")));
+    if (json_object_get(spec, "maxLimit"))
+        show_duration(object, "maxLimit", json_integer_value(json_object_get(spec, "maxLimit")));
     show_number(object, "revision", (int64_t)row->rev);
     json_decref(spec);
     return object;

@@ -433,3 +433,156 @@ node_identity_is() { [ "$("$BERTH" node show "$1" -o json | jq -r .identity)" = 
     node_is one ready
     [ "$(cat "$BATS_TEST_TMPDIR/ran")" = ran ]
 }
+
+# begin_copies: a server and an agent that knows a second address; a job runs, the folder is copied, and
+# another job begins, of which the copy knows nothing.
+begin_copies() {
+    local first=$((20000 + RANDOM % 5000)) second=$((25000 + RANDOM % 5000))
+    LISTEN=127.0.0.1:$first
+    COPY=http://127.0.0.1:$second
+    restart_server 5m
+    start_agent one "$BERTH_ADDR,$COPY"
+    before=$("$BERTH" submit -o id --runtime process -- sh -c "echo before >>$BATS_TEST_TMPDIR/ran; exec sleep 6001")
+    until_true 20 job_is "$before" running
+    cp -a "$DATA" "$DATA.copy"
+    rm "$DATA.copy/address"
+    after=$("$BERTH" submit -o id --runtime process -- sh -c "echo after >>$BATS_TEST_TMPDIR/ran; exec sleep 6002")
+    until_true 20 job_is "$after" running
+}
+
+# start_on FOLDER ADDRESS: a server; sets STARTED.
+start_on() {
+    rm -f "$1/address"
+    "$BERTH" server --data "$1" --listen "${2#http://}" --node-ttl 5m >>"$1.log" 2>&1 3>&- &
+    STARTED=$!
+    PIDS="$PIDS $STARTED"
+    until_true 20 test -s "$1/address"
+    until_true 20 "$BERTH" node list --no-header --addr "$2"
+}
+
+revision_of() { curl -sD - -o /dev/null -H "Authorization: Bearer $(cat "$DATA/token")" "$1/v1/jobs" | tr -d '\r' | sed -n 's/^[Bb]erth-[Rr]evision: //p'; }
+
+one_try() { [ "$(curl_api GET "/v1/jobs/$1/attempts" | head -n -1 | jq '.items | length')" = 1 ]; }
+
+# refuses_copy: the first server dies, and the agent does nothing by the word of the copy.
+refuses_copy() {
+    kill -KILL "$SERVER_PID"
+    wait "$SERVER_PID" || true
+    # Either it is refused, or what it does not know is ended.
+    until_true 30 sh -c "grep -q 'a server is refused' '$BATS_TEST_TMPDIR/one.log' || ! pgrep -f '^sleep 6002'"
+    pgrep -f '^sleep 6002'
+    grep -q "a server is refused: it has another copy of the ledger.*$COPY" "$BATS_TEST_TMPDIR/one.log"
+    grep -q 'a node is not registered: this ledger is not the one that it served.*one.*--restored' "$DATA.copy.log"
+    pgrep -f '^sleep 6001'
+    pgrep -f '^sleep 6002'
+    # It knows the node and its first job from before, and heard no more of them.
+    "$BERTH" node show one -o json --addr "$COPY" | jq -e '.generation == 1'
+    "$BERTH" job show "$before" -o json --addr "$COPY" | jq -e '.state == "running"'
+    start_server
+    until_true 30 sh -c "'$BERTH' node show one -o json | jq -e '.generation > 1 and .state == \"ready\"'"
+    job_is "$before" running
+    job_is "$after" running
+    one_try "$before"
+    one_try "$after"
+    "$BERTH" node show one -o json | jq -e '.info.findings | any(startswith("refused: ") and contains("'"$COPY"'"))'
+    "$BERTH" cancel "$before"
+    until_true 20 job_is "$before" cancelled
+    job_is "$after" running
+    [ "$(cat "$BATS_TEST_TMPDIR/ran")" = "before
+after" ]
+    end_agent
+}
+
+# end_agent: at once, while there is a server that hears of it.
+end_agent() {
+    kill -TERM "$AGENT_PID"
+    until_true 20 sh -c "! '$BERTH' node show one -o json | jq -e '.state == \"ready\"'"
+    kill -TERM "$AGENT_PID" 2>/dev/null || true
+    wait "$AGENT_PID" || true
+}
+
+@test "an agent with two addresses does nothing by the word of a copy that has stayed behind" {
+    begin_copies
+    start_on "$DATA.copy" "$COPY"
+    [ "$(revision_of "$COPY")" -lt "$(revision_of "$BERTH_ADDR")" ]
+    refuses_copy
+}
+
+@test "an agent with two addresses does nothing by the word of a copy that has gone on further" {
+    begin_copies
+    start_on "$DATA.copy" "$COPY"
+    until [ "$(revision_of "$COPY")" -gt "$(($(revision_of "$BERTH_ADDR") + 20))" ]; do
+        other=$("$BERTH" submit -o id --addr "$COPY" --runtime process -- sh -c "echo other >>$BATS_TEST_TMPDIR/ran")
+    done
+    refuses_copy
+    # What the copy has given the node was never started.
+    "$BERTH" job show "$other" -o json --addr "$COPY" | jq -e '.state != "succeeded"'
+}
+
+@test "a ledger that was moved to another address is gone on with, and its old folder refused from then on" {
+    begin_copies
+    kill -TERM "$SERVER_PID"
+    wait "$SERVER_PID" || true
+    rm -r "$DATA.copy"
+    cp -a "$DATA" "$DATA.copy"
+    start_on "$DATA.copy" "$COPY"
+    moved=$STARTED
+    # Nothing is registered anew: what the agent has seen is in this ledger.
+    until_true 30 sh -c "'$BERTH' submit -o id --addr '$COPY' --runtime process -- true >'$BATS_TEST_TMPDIR/id'"
+    until_true 30 sh -c "'$BERTH' job show \$(cat '$BATS_TEST_TMPDIR/id') -o json --addr '$COPY' | jq -e '.state == \"succeeded\"'"
+    "$BERTH" node show one -o json --addr "$COPY" | jq -e '.generation == 1'
+    nothing grep -q 'a server is refused' "$BATS_TEST_TMPDIR/one.log"
+    pgrep -f '^sleep 6001'
+    start_server
+    kill -KILL "$moved"
+    wait "$moved" || true
+    until_true 30 grep -q "a server is refused.*$BERTH_ADDR" "$BATS_TEST_TMPDIR/one.log"
+    # An agent that begins meanwhile knows it too, from its folder and those of what it adopts.
+    kill -KILL "$AGENT_PID"
+    wait "$AGENT_PID" || true
+    sed -i "s/\"revision\":[0-9]*/\"revision\":1/" "$BATS_TEST_TMPDIR/one/agent.json"
+    "$BERTH" agent --server "$BERTH_ADDR,$COPY" --token-file "$DATA/agent-token" --name one \
+        --data "$BATS_TEST_TMPDIR/one" >>"$BATS_TEST_TMPDIR/again.log" 2>&1 3>&- &
+    AGENT_PID=$!
+    PIDS="$PIDS $AGENT_PID"
+    until_true 30 grep -q "a server is refused.*$BERTH_ADDR" "$BATS_TEST_TMPDIR/again.log"
+    pgrep -f '^sleep 6001'
+    pgrep -f '^sleep 6002'
+    kill -KILL "$SERVER_PID"
+    wait "$SERVER_PID" || true
+    start_on "$DATA.copy" "$COPY"
+    BERTH_ADDR=$COPY
+    until_true 30 sh -c "'$BERTH' node show one -o json | jq -e '.generation > 1 and .state == \"ready\"'"
+    job_is "$before" running
+    one_try "$after"
+    end_agent
+}
+
+@test "a backup that was put back is refused until its server is told, and then goes on with orphans" {
+    begin_copies
+    run "$BERTH" server --data "$DATA" --restored
+    [ "$status" -ne 0 ]
+    [[ $output == *"another server has"* ]]
+    kill -KILL "$SERVER_PID"
+    wait "$SERVER_PID" || true
+    mv "$DATA" "$DATA.lost"
+    cp -a "$DATA.copy" "$DATA"
+    start_server
+    until_true 30 grep -q "a server is refused.*$BERTH_ADDR" "$BATS_TEST_TMPDIR/one.log"
+    "$BERTH" job show "$before" -o json | jq -e '.state == "running"'
+    pgrep -f '^sleep 6002'
+    kill -TERM "$SERVER_PID"
+    wait "$SERVER_PID" || true
+    "$BERTH" server --data "$DATA" --restored
+    start_server
+    until_true 30 sh -c "'$BERTH' node show one -o json | jq -e '.info.orphans | length == 2'"
+    pgrep -f '^sleep 6001'
+    pgrep -f '^sleep 6002'
+    "$BERTH" run --quiet --runtime process -- true
+    # A folder without a ledger has nothing to begin anew.
+    run "$BERTH" server --data "$BATS_TEST_TMPDIR/nothing" --restored
+    [ "$status" -ne 0 ]
+    [[ $output == *"there is no ledger"* ]]
+    [ ! -e "$BATS_TEST_TMPDIR/nothing/ledger.db" ]
+    end_agent
+}

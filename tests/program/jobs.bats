@@ -392,6 +392,88 @@ limit_of() { "$BERTH" job show "$1" -o json | jq -r '.spec.limit // "none"'; }
     [ "$status" -eq 3 ]
 }
 
+@test "a time limit is moved by so much, and job show says what it was" {
+    id=$("$BERTH" submit -o id --runtime process --time 1h -- sleep 600)
+    until_true 20 job_is "$id" running
+    [ "$("$BERTH" job show "$id" | sed -n 's/^LIMIT *//p')" = 1h ]
+    [ "$("$BERTH" job set "$id" --time +30m --priority 5)" = "$id  running  priority 0 -> 5  limit 1h -> 1h30m" ]
+    [ "$("$BERTH" job show "$id" | sed -n 's/^LIMIT *//p')" = "1h30m (submitted with 1h)" ]
+    "$BERTH" ps -o cols=ID,LIMIT --no-header | grep -q "^$id  1h30m (submitted with 1h)"
+    [ "$("$BERTH" job set "$id" --time -30m)" = "$id  running  limit 1h30m -> 1h" ]
+    [ "$("$BERTH" job show "$id" | sed -n 's/^LIMIT *//p')" = 1h ]
+    run "$BERTH" job set "$id" --time -1h
+    [ "$status" -eq 2 ]
+    [[ $output == *"/limit: nothing is left of its 1h"* ]]
+    run "$BERTH" job set "$id" --time +soon
+    [ "$status" -eq 2 ]
+    [[ $output == *'"soon" is not a duration'* ]]
+    # Moved below what has passed it ends what runs.
+    "$BERTH" job set "$id" --time -3599900ms
+    run "$BERTH" wait "$id" --timeout 60s
+    [[ $output == *LIMIT_REACHED* ]]
+}
+
+@test "a queue says how long the limit of its jobs may be" {
+    "$BERTH" queue create brief --max-limit 2h
+    [ "$("$BERTH" queue show brief | sed -n 's/^MAX_LIMIT *//p')" = 2h ]
+    printf 'queue: brief\nruntime: process\ncommand: [sleep, "600"]\nlimit: 3h\n' >"$BATS_TEST_TMPDIR/long.yaml"
+    for verb in submit plan; do
+        run "$BERTH" "$verb" "$BATS_TEST_TMPDIR/long.yaml"
+        [ "$status" -eq 2 ]
+        [[ $output == *"long.yaml:4:1: /limit: 3h is above the longest limit of queue brief, which is 2h"* ]]
+    done
+    # Who says none has that; the key goes by what was said.
+    id=$("$BERTH" submit -o id -q brief --runtime process --key brief-1 -- sleep 600)
+    until_true 20 job_is "$id" running
+    [ "$("$BERTH" job show "$id" | sed -n 's/^LIMIT *//p')" = "2h (submitted with none)" ]
+    run "$BERTH" job set "$id" --time +1ms
+    [ "$status" -eq 2 ]
+    [[ $output == *"/limit: 2h1ms is above the longest limit of queue brief, which is 2h  INVALID_FIELD"* ]]
+    run "$BERTH" job set "$id" --time 0s
+    [ "$status" -eq 2 ]
+    # A bound that comes later leaves it alone; it may have less, never more.
+    "$BERTH" queue set brief --max-limit 10s
+    [ "$("$BERTH" submit -o id -q brief --runtime process --key brief-1 -- sleep 600)" = "$id" ]
+    [ "$("$BERTH" job show "$id" | sed -n 's/^LIMIT *//p')" = "2h (submitted with none)" ]
+    run "$BERTH" job set "$id" --time +1s
+    [ "$status" -eq 2 ]
+    "$BERTH" job set "$id" --time 1h
+    job_is "$id" running
+    "$BERTH" queue set brief --max-limit 0s
+    "$BERTH" job set "$id" --time 0s
+    [ "$("$BERTH" job show "$id" | sed -n 's/^LIMIT *//p')" = "" ]
+    "$BERTH" cancel "$id"
+    until_true 20 job_is "$id" cancelled
+    "$BERTH" queue delete brief
+}
+
+@test "a gang starts whole though all or some of it asks for nothing" {
+    id=$("$BERTH" submit -o id --runtime process --tasks 3 --gang -- true)
+    "$BERTH" wait "$id" --timeout 60s
+    printf '%s' 'minAvailable: 3
+groups:
+- {name: asks, runtime: process, command: ["true"], resources: {cpu: 10m}}
+- {name: idle, replicas: 2, runtime: process, command: ["true"]}
+' >"$BATS_TEST_TMPDIR/mixed.yaml"
+    id=$("$BERTH" submit -o id "$BATS_TEST_TMPDIR/mixed.yaml")
+    "$BERTH" wait "$id" --timeout 60s
+}
+
+@test "what wants a network domain where there is none says that it waits for one" {
+    id=$("$BERTH" submit -o id --runtime process --cpu 1m --tasks 2 --gang --topology hard:0 -- true)
+    says='TOPOLOGY +wants one network domain of tier 0 at most, the cluster has no network domains'
+    until_true 20 sh -c "'$BERTH' job show '$id' | grep -qE '^INFO +$says'"
+    "$BERTH" ps --no-header | grep -qE "^$id .*$says"
+    run "$BERTH" explain "$id"
+    [[ $output == *"PENDING  TOPOLOGY: wants one network domain of tier 0 at most, the cluster has no network domains"* ]]
+    [[ $output == *"hyperNodes"* ]]
+    "$BERTH" explain "$id" -o json | jq -e '.reason.has == "no network domains"'
+    run "$BERTH" plan --runtime process --cpu 1m --topology hard:0 -- true
+    [ "$status" -eq 4 ]
+    [[ $output == *"the cluster has no network domains"* ]]
+    "$BERTH" cancel "$id"
+}
+
 # speaks_every_format WORDS...: a verb that lists or shows, and its arguments.
 speaks_every_format() {
     local format lines

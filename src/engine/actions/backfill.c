@@ -6,9 +6,9 @@
 #include "engine/lines.h"
 #include "engine/protect.h"
 
-static void place(struct session *s, struct job *job, struct task *task)
+static void place(struct session *s, struct statement *stmt, struct task *task)
 {
-    struct statement stmt = statement_open(s);
+    struct job *job = task->group->job;
     struct choice choice;
 
     seat_of(s, job)->was_tried = true;
@@ -17,12 +17,16 @@ static void place(struct session *s, struct job *job, struct task *task)
         return;
     }
     if (choice.room <= ROOM_IDLE_OUTSIDE)
-        statement_allocate(&stmt, task, choice.node, choice.score);
+        statement_allocate(stmt, task, choice.node, choice.score);
     else
-        statement_pipeline(&stmt, task, choice.node, false, choice.score);
-    /* Of a job that is not ready it stays where it is until the session ends, and is not bound. */
-    if (job_is_ready(s, job))
-        statement_commit(&stmt, job);
+        statement_pipeline(stmt, task, choice.node, false, choice.score);
+}
+
+/* A job is ready for allocate once those that ask for nothing can make it so; here they must be there. */
+static bool is_whole(struct session *s, const struct job *job)
+{
+    return job_is_ready(s, job) &&
+           (s->setup->is_reference || job_n_ready(job) >= job->min_available);
 }
 
 /* What was promised to tasks that ask for nothing is looked for anew, but for machines ordered for them. */
@@ -37,17 +41,37 @@ static void take_promises_back(struct session *s, const struct job *job)
     }
 }
 
+/* A gang that came too short leaves what it has found to others, but for what is promised to all. */
+static void give_back(struct session *s, struct statement *stmt, struct job *job)
+{
+    struct seat *seat = seat_of(s, job);
+
+    if (s->setup->is_reference ||
+        job_n_ready(job) + job->n[BERTH_TASK_PIPELINED] >= job->min_available)
+        return;
+    seat->promised = job->n[BERTH_TASK_PIPELINED];
+    seat->placed = job_n_ready(job) + seat->promised;
+    statement_discard(stmt);
+}
+
 static void visit(struct session *s, struct job *job)
 {
+    struct statement stmt;
     struct victims tasks;
 
     take_promises_back(s, job);
     if (!job_n_best_effort(job))
         return;
     tasks = tasks_pending(s, job, true);
-    for (size_t i = 0; i < tasks.n && !session_is_spent(s); i++)
-        if (tasks.at[i]->group->kind->best_effort)
-            place(s, job, tasks.at[i]);
+    stmt = statement_open(s);
+    for (size_t i = 0; i < tasks.n && !session_is_spent(s); i++) {
+        if (!tasks.at[i]->group->kind->best_effort)
+            continue;
+        place(s, &stmt, tasks.at[i]);
+        if (is_whole(s, job))
+            statement_commit(&stmt, job);
+    }
+    give_back(s, &stmt, job);
 }
 
 static void run(struct session *s, const struct berth_value *arguments)
