@@ -1,6 +1,7 @@
 /* Nodes: see nodes.h. The table of requests, and the way in for other threads. */
 #include "server/nodes.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -225,6 +226,9 @@ int nodes_open(const struct nodes_options *options, struct nodes **out, struct e
         nodes->options.beat_ms = nodes->options.ttl_ms / 3;
     if (!options->bookmark_ms)
         nodes->options.bookmark_ms = BOOKMARK_MS;
+    snprintf(nodes->incarnation, sizeof(nodes->incarnation), "%s",
+             ledger_incarnation(options->ledger));
+    snprintf(nodes->opening, sizeof(nodes->opening), "%s", ledger_opening(options->ledger));
     nodes->bell = NEW0(struct nodes_bell);
     nodes->bell->nodes = nodes;
     mailbox_init(&nodes->inbox);

@@ -8,7 +8,7 @@ static char *line_of(const struct nodes *nodes, json_t *line)
 {
     char *text;
 
-    json_object_set_new(line, "opening", json_string(ledger_opening(nodes->options.ledger)));
+    json_object_set_new(line, "opening", json_string(nodes->opening));
     json_object_set_new(line, "revision", json_integer((json_int_t)nodes->fleet.revision));
     text = json_dumps(line, JSON_COMPACT);
 

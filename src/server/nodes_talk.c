@@ -219,15 +219,13 @@ static void finish_register(struct talk *talk)
     note_heard(nodes, fleet_worker(&nodes->fleet, reg->node));
     work_registered(nodes, reg->node, reg->generation);
     log_info("node registered", "node", reg->node, "generation", log_int(reg->generation), NULL);
-    nodes_answer(talk->request, 200,
-                 json_pack("{s:s,s:I,s:s,s:s,s:I,s:I,s:I,s:b,s:o}", "node", reg->node, "generation",
-                           (json_int_t)reg->generation, "incarnation",
-                           ledger_incarnation(nodes->options.ledger), "opening",
-                           ledger_opening(nodes->options.ledger), "revision",
-                           (json_int_t)talk->items[0].op->revision, "ttlMs",
-                           (json_int_t)nodes->options.ttl_ms, "beatMs",
-                           (json_int_t)nodes->options.beat_ms, "otherLife", reg->is_other_life,
-                           "end", ends_of(talk, reg)));
+    nodes_answer(
+        talk->request, 200,
+        json_pack("{s:s,s:I,s:s,s:s,s:I,s:I,s:I,s:b,s:o}", "node", reg->node, "generation",
+                  (json_int_t)reg->generation, "incarnation", nodes->incarnation, "opening",
+                  nodes->opening, "revision", (json_int_t)talk->items[0].op->revision, "ttlMs",
+                  (json_int_t)nodes->options.ttl_ms, "beatMs", (json_int_t)nodes->options.beat_ms,
+                  "otherLife", reg->is_other_life, "end", ends_of(talk, reg)));
 }
 
 void talk_register(struct nodes *nodes, struct http_request *request)
@@ -260,8 +258,8 @@ static void finish_revision(struct talk *talk)
 {
     if (!answer_refusal(talk))
         nodes_answer(talk->request, 200,
-                     json_pack("{s:s,s:I}", "opening", ledger_opening(talk->nodes->options.ledger),
-                               "revision", (json_int_t)talk->items[0].op->revision));
+                     json_pack("{s:s,s:I}", "opening", talk->nodes->opening, "revision",
+                               (json_int_t)talk->items[0].op->revision));
 }
 
 /* Begins a talk of node and generation alone; NULL after a refusal. */
@@ -359,9 +357,8 @@ static void answer_results(struct talk *talk, size_t *n_ok)
         json_array_append_new(results, result);
     }
     nodes_answer(talk->request, 200,
-                 json_pack("{s:o,s:s,s:I}", "results", results, "opening",
-                           ledger_opening(talk->nodes->options.ledger), "revision",
-                           (json_int_t)revision));
+                 json_pack("{s:o,s:s,s:I}", "results", results, "opening", talk->nodes->opening,
+                           "revision", (json_int_t)revision));
 }
 
 static void finish_acks(struct talk *talk)
