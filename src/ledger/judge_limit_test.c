@@ -103,7 +103,7 @@ TEST(a_submit_is_the_same_whatever_the_queue_bounds_by_then)
 {
     struct world w = { 0 };
     struct op *op;
-    uint64_t job;
+    uint64_t job = 0;
 
     open_world(&w);
     for (int i = 0; i < 2; i++) {

@@ -167,7 +167,7 @@ const struct mirror_queue *mirror_queue(const struct mirror *mirror, const char 
  * @whose   out: the queue whose it is
  * Returns  milliseconds; 0: no queue bounds it
  */
-int64_t mirror_max_limit(const struct mirror *mirror, const char *queue, const char **whose);
+int64_t mirror_max_limit(const struct mirror *mirror, const char *name, const char **whose);
 /** The queue above one; NULL: none. */
 const char *mirror_queue_parent(const struct mirror *mirror, const char *queue);
 /** The row of a kind that is found by one text, or NULL. */

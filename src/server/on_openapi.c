@@ -137,7 +137,7 @@ static json_t *paths(void)
             path = json_object();
             show_set(object, route->path, path);
         }
-        for (size_t j = 0; word[j] && j < sizeof(method) - 1; j++)
+        for (size_t j = 0; j < sizeof(method) - 1 && word[j]; j++)
             method[j] = (char)tolower((unsigned char)word[j]);
         show_set(path, method, operation_of(route, method));
     }
