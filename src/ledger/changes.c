@@ -87,6 +87,7 @@ static char *subject_of(const struct changes *changes, enum row_kind kind, const
     const struct row_task *task = row;
     const struct row_job *job = row;
     const struct row_token *token = row;
+    const struct row_quota *quota = row;
     char name[NAME_ATTEMPT_SIZE];
 
     if (kind == ROW_ATTEMPT)
@@ -103,6 +104,8 @@ static char *subject_of(const struct changes *changes, enum row_kind kind, const
     }
     if (kind == ROW_TOKEN)
         return text_copy(token->name);
+    if (kind == ROW_QUOTA)
+        return text_format("%s/%s", quota->ns, quota->name);
     return text_copy(row_text(row, &schema[kind].columns[0]));
 }
 

@@ -144,6 +144,7 @@ static void seen_job_free(struct seen_job *job)
 {
     job_spec_free(job->spec);
     mem_free(job->queue);
+    mem_free(job->ns);
     mem_free(job->numbers);
     mem_free(job->is_live);
     mem_free(job->group_met);
@@ -176,6 +177,7 @@ static void check_bind(struct check *c, struct seen_job *job, const struct row_a
     move_task(job, row->grp, TASK_PENDING, TASK_LIVE);
     move_use(c, row, job->spec, 1);
     check_queue_use(c, job, row->grp, 1);
+    check_namespace_use(c, job, row->grp, 1);
 }
 
 static void check_end(struct check *c, struct seen_job *job, const struct row_attempt *row)
@@ -196,6 +198,7 @@ static void check_end(struct check *c, struct seen_job *job, const struct row_at
         check_find(c, "it was evicted for nobody and nothing");
     move_use(c, row, job->spec, -1);
     check_queue_use(c, job, row->grp, -1);
+    check_namespace_use(c, job, row->grp, -1);
 }
 
 static void check_step(struct check *c, const struct row_attempt *was,
@@ -252,6 +255,7 @@ static void add_job(struct check *c, const struct row_job *row)
         return;
     }
     job->queue = text_copy(row->queue);
+    job->ns = text_copy(row->ns);
     job->numbers = NEW0_N(uint32_t, job->spec->n_tasks);
     job->is_live = NEW0_N(bool, job->spec->n_tasks);
     job->group_met = NEW0_N(uint32_t, job->spec->n_groups);
@@ -363,7 +367,7 @@ static void check_order(struct check *c, const struct row_event *event)
     c->last = event->rev;
 }
 
-static void see(struct check *c, enum row_kind kind, const void *was, const void *row)
+static void see(struct check *c, enum row_kind kind, const void *was, const void *row, bool is_gone)
 {
     if (kind == ROW_NODE)
         see_node(c, was, row);
@@ -375,6 +379,8 @@ static void see(struct check *c, enum row_kind kind, const void *was, const void
         see_attempt(c, was, row);
     else if (kind == ROW_QUEUE)
         check_see_queue(c, row);
+    else if (kind == ROW_QUOTA)
+        check_see_quota(c, row, is_gone);
     else if (kind == ROW_RESERVATION)
         check_see_reservation(c, was, row);
     else if (kind == ROW_PART)
@@ -419,7 +425,7 @@ static int fold_event(const void *data, void *arg)
     }
     r = store_get(c->fold, kind, row, &was, c->err);
     if (r >= 0)
-        see(c, kind, was, row);
+        see(c, kind, was, row, is_deleted(event->type));
     if (r >= 0)
         r = is_deleted(event->type) ? store_del(c->fold, kind, row, c->err)
                                     : store_put(c->fold, kind, row, &wrong);
@@ -482,15 +488,11 @@ static int compare_tables(struct check *c, struct store *store)
     const struct {
         enum row_kind kind;
         size_t *n;
-    } kinds[] = { { ROW_QUEUE, &ignored },
-                  { ROW_TOKEN, &ignored },
-                  { ROW_MEMO, &ignored },
-                  { ROW_NODE, &report->n_nodes },
-                  { ROW_JOB, &report->n_jobs },
-                  { ROW_TASK, &ignored },
-                  { ROW_ATTEMPT, &report->n_attempts },
-                  { ROW_RESERVATION, &ignored },
-                  { ROW_PART, &ignored },
+    } kinds[] = { { ROW_QUEUE, &ignored },        { ROW_QUOTA, &ignored },
+                  { ROW_TOKEN, &ignored },        { ROW_MEMO, &ignored },
+                  { ROW_NODE, &report->n_nodes }, { ROW_JOB, &report->n_jobs },
+                  { ROW_TASK, &ignored },         { ROW_ATTEMPT, &report->n_attempts },
+                  { ROW_RESERVATION, &ignored },  { ROW_PART, &ignored },
                   { ROW_ORDER, &ignored } };
     int r = 0;
 
@@ -554,6 +556,7 @@ static void check_fini(struct check *c)
     map_fini(&c->nodes);
     check_held_fini(c);
     check_queues_fini(c);
+    check_quotas_fini(c);
     mem_free(c->batch);
     store_close(c->fold);
 }

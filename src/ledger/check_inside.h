@@ -1,5 +1,6 @@
 /*
- * Between the parts of the history checker: check.c, check_held.c. It shares no rule with the
+ * Between the parts of the history checker: check.c, check_held.c, check_queue.c,
+ * check_quota.c. It shares no rule with the
  * judge.
  */
 #ifndef LEDGER_CHECK_INSIDE_H
@@ -28,9 +29,21 @@ struct seen_queue {
     VEC_OF(struct use) uses;
 };
 
+/* What the jobs of a namespace use. */
+struct seen_namespace {
+    char *name;
+    VEC_OF(struct use) uses;
+};
+
+/* What a quota lets a namespace have of one resource. */
+struct seen_limit {
+    char *ns, *quota, *resource;
+    int64_t most;
+};
+
 struct seen_job {
     struct job_spec *spec;
-    char *queue;
+    char *queue, *ns;
     uint32_t *numbers; /* of the last attempt of each task */
     bool *is_live;     /* whether it is live */
     uint32_t counts[TASK_STATE_COUNT];
@@ -49,9 +62,11 @@ struct seen_part {
 struct check {
     struct ledger_report *report;
     struct store *fold;
-    struct map nodes;  /* by name: seen_node */
-    struct map jobs;   /* by id: seen_job */
-    struct map queues; /* by name: seen_queue */
+    struct map nodes;      /* by name: seen_node */
+    struct map jobs;       /* by id: seen_job */
+    struct map queues;     /* by name: seen_queue */
+    struct map namespaces; /* by name: seen_namespace */
+    VEC_OF(struct seen_limit) limits;
     VEC_OF(struct seen_part) parts;
     VEC_OF(uint64_t) owners; /* jobs with an open reservation */
     uint64_t rev;            /* of the event at hand */
@@ -74,6 +89,12 @@ void check_queue_use(struct check *c, const struct seen_job *job, int64_t grp, i
 /** A limit that is said is within the longest of each queue from the job's up, or less than before. */
 void check_queue_limit(struct check *c, const struct seen_job *job, bool is_new, int64_t was_ms);
 void check_queues_fini(struct check *c);
+
+/** Puts in a quota as it is now, or takes it out. */
+void check_see_quota(struct check *c, const struct row_quota *row, bool is_gone);
+/** Moves what a job's namespace uses; after a bind: it is above none of its quotas by it. */
+void check_namespace_use(struct check *c, const struct seen_job *job, int64_t grp, int sign);
+void check_quotas_fini(struct check *c);
 
 void check_see_reservation(struct check *c, const struct row_reservation *was,
                            const struct row_reservation *row);

@@ -69,6 +69,7 @@ static void make_history(const char *address)
     world_open(&w, address);
     world_lead(&w);
     CHECK_EQ(world_register(&w, "n1", "{\"cpu\":4000}"), PROBLEM_NONE);
+    CHECK_EQ(world_quota(&w, "q", "{\"cpu\":2000,\"pods\":3000}"), PROBLEM_NONE);
     job = world_submit(&w, "{\"name\":\"a\",\"replicas\":2,\"resources\":{\"cpu\":1},"
                            "\"retries\":{\"max\":1,\"backoff\":\"0s\"}}");
     for (uint32_t number = 1; number <= 2; number++) {
@@ -143,6 +144,11 @@ static const struct {
       "it moved from n1 to n2" },
     { "the node is too small", SPOIL("node.registered", "\"cpu\":4000", "\"cpu\":500"),
       "binds 1000 of cpu on a node that offers 500" },
+    { "the quota is too small", SPOIL("quota.created", "\"cpu\":2000", "\"cpu\":500"),
+      "brings namespace default to 1000 of cpu, above the 500 of its quota q" },
+    { "fewer tasks are let in", SPOIL("quota.created", "\"pods\":3000", "\"pods\":0"),
+      "brings namespace default to 1000 of pods, above the 0 of its quota q" },
+    { "a quota was lost", "DELETE FROM quota", "the tables lack the row of quota" },
     { "the node was lost", SPOIL("node.registered", "\"state\":\"ready\"", "\"state\":\"lost\""),
       "which takes no work" },
     { "the node is cordoned",

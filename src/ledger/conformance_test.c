@@ -270,12 +270,53 @@ TEST(a_find_may_ask_the_same_within)
     world_drop();
 }
 
+static int add_quota(const void *row, void *arg)
+{
+    const struct row_quota *quota = row;
+
+    str_addf(arg, "%s/%s %s; ", quota->ns, quota->name, quota->hard);
+    return 0;
+}
+
+static struct row_quota *quota(const char *ns, const char *name, const char *hard)
+{
+    struct row_quota *row = row_new(ROW_QUOTA);
+
+    row_set(&row->ns, ns);
+    row_set(&row->name, name);
+    row_set(&row->hard, hard);
+    return row;
+}
+
+TEST(quotas_are_found_by_namespace_and_name)
+{
+    static const struct store_query all = { .kind = ROW_QUOTA };
+    struct row_quota *gone = quota("b", "a", "{}");
+    struct store *store = open_fresh();
+    struct str says = { 0 };
+    struct err err = { 0 };
+
+    begin(store, 0);
+    CHECK_EQ(put(store, ROW_QUOTA, quota("b", "a", "{}")), 0);
+    CHECK_EQ(put(store, ROW_QUOTA, quota("b", "c", "{\"cpu\":1000}")), 0);
+    CHECK_EQ(put(store, ROW_QUOTA, quota("a", "c", "{\"pods\":0}")), 0);
+    CHECK_EQ(put(store, ROW_QUOTA, quota("b", "c", "{\"cpu\":2000}")), 0);
+    CHECK_OK(store_del(store, ROW_QUOTA, gone, &err), &err);
+    CHECK_OK(store_find(store, &all, add_quota, &says, &err), &err);
+    CHECK_TEXT(str_text(&says), "a/c {\"pods\":0}; b/c {\"cpu\":2000}; ");
+    commit(store);
+    str_fini(&says);
+    row_free(ROW_QUOTA, gone);
+    store_close(store);
+    world_drop();
+}
+
 /* ---- the ledger over a store that fails ---- */
 
 /* What was acknowledged so far must be there. */
 struct done {
     uint64_t job;
-    bool is_registered, is_bound, is_acked, is_ended;
+    bool is_registered, is_limited, is_bound, is_acked, is_ended;
 };
 
 static void go(struct world *w, struct done *done)
@@ -290,6 +331,8 @@ static void go(struct world *w, struct done *done)
     if (!done->is_registered)
         done->is_registered =
             world_register(w, "n1", "{\"cpu\":4000,\"memory\":4294967296}") == PROBLEM_NONE;
+    if (!done->is_limited)
+        done->is_limited = world_quota(w, "q", "{\"cpu\":1000}") == PROBLEM_NONE;
     if (!done->job)
         done->job = world_submit(w, "{\"name\":\"a\",\"resources\":{\"cpu\":1}}");
     if (done->job && !done->is_bound)

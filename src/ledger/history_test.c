@@ -374,6 +374,15 @@ static void do_queue(struct history *h)
     note(h, world_run(&h->w, op));
 }
 
+static void do_quota(struct history *h)
+{
+    static const char *const names[] = { "q", "r" };
+    CLEANUP(freep)
+    char *hard = text_format("{\"%s\":%d}", one_in(h, 3) ? "pods" : "cpu", (int)below(h, 5) * 1000);
+
+    note(h, world_quota(&h->w, names[below(h, 2)], one_in(h, 2) ? NULL : hard));
+}
+
 static void do_retain(struct history *h)
 {
     struct op *op = op_new(OP_RETAIN, NULL, NULL);
@@ -387,7 +396,7 @@ static void (*const steps[])(struct history *h) = {
     do_submit,   do_submit, do_bind,       do_bind,       do_bind,      do_bind,   do_ack,
     do_ack,      do_ack,    do_ack,        do_report,     do_report,    do_report, do_report,
     do_register, do_stop,   do_node_state, do_node_other, do_job_other, do_queue,  do_evict,
-    do_evict,    do_evict,  do_release,    do_order,      do_order,
+    do_evict,    do_evict,  do_release,    do_order,      do_order,     do_quota,
 };
 
 static void reopen(struct history *h)

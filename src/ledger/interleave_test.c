@@ -227,6 +227,17 @@ static struct op *cap(void)
     return op;
 }
 
+/* Likewise for all of the namespace. */
+static struct op *quota(void)
+{
+    struct op *op = op_new(OP_QUOTA, NULL, NULL);
+
+    op->quota.ns = text_copy("default");
+    op->quota.name = text_copy("q");
+    op->quota.hard = text_copy("{\"cpu\":1000}");
+    return op;
+}
+
 static struct op *raise(void)
 {
     struct op *op = named(OP_LEASE);
@@ -290,6 +301,7 @@ static void add_late(void)
     add("a second steward", named(OP_LEASE));
     add("the first is alive", raise());
     add("the queue is capped", cap());
+    add("the namespace has a quota", quota());
 }
 
 static void add_all(void)
@@ -473,7 +485,7 @@ static bool is_capped(void)
 {
     const struct row_queue *queue = mirror_find(&run.mirror, ROW_QUEUE, "default");
 
-    return strstr(queue->spec, "cap") != NULL;
+    return strstr(queue->spec, "cap") != NULL || mirror_quota(&run.mirror, "default", "q");
 }
 
 static bool is_bind_late(const struct op_bind *op)
@@ -693,6 +705,7 @@ static const char *const rule_words[RULE_COUNT] = {
     [RULE_ROOM] = "the room",
     [RULE_HELD] = "what is held for others",
     [RULE_CAP] = "the queue's cap",
+    [RULE_QUOTA] = "the namespace's quota",
     [RULE_VICTIM] = "that the victim is not going already",
     [RULE_ONE_OPEN] = "that an owner has one reservation",
     [RULE_COMES_FREE] = "that what is held comes free",

@@ -87,6 +87,9 @@ static void judge_kind(struct trial *t, struct op *op)
     case OP_QUEUE_DELETE:
         judge_queue_delete(t, &op->queue_delete);
         break;
+    case OP_QUOTA:
+        judge_quota(t, &op->quota);
+        break;
     case OP_TOKEN_PUT:
         judge_token_put(t, &op->token_put);
         break;
@@ -147,6 +150,8 @@ static const char *asker(const struct op *op)
         return "steward";
     case OP_ORDER_STATE:
         return op->order_state.by ? op->order_state.by : "steward";
+    case OP_QUOTA:
+        return "berth";
     case OP_TOKEN_PUT:
     case OP_TOKEN_DELETE:
     case OP_KIND_COUNT:
@@ -236,6 +241,7 @@ struct wants judge_wants(const struct changes *changes, const struct op *op)
     case OP_NODE_STATE:
     case OP_QUEUE_PUT:
     case OP_QUEUE_DELETE:
+    case OP_QUOTA:
     case OP_TOKEN_PUT:
     case OP_TOKEN_DELETE:
     case OP_LEASE:

@@ -26,6 +26,7 @@ enum judge_rule {
     RULE_ROOM,       /* with room beside what lives there */
     RULE_HELD,       /* and what is held for others */
     RULE_CAP,        /* and its queue stays within its cap */
+    RULE_QUOTA,      /* and its namespace within its quotas */
     RULE_VICTIM,     /* a victim is what was seen */
     RULE_ONE_OPEN,   /* one reservation an owner */
     RULE_COMES_FREE, /* what is held comes free */
@@ -61,7 +62,7 @@ struct past {
  * @past     as judge_wants asked
  * @op       its outcome is filled in: problem, revision, and what its struct calls out
  * Thread    the writer; any in tests
- * Source    docs of states; the invariants 1, 2, 3, 5, 6, 7, 10
+ * Source    docs of states; the invariants 1, 2, 3, 5, 6, 7, 10, 12
  */
 void judge(struct changes *changes, const struct past *past, struct op *op);
 

@@ -75,10 +75,10 @@ enum wait_code node_refuses(const struct trial *t, const struct mirror_node *nod
     return WAIT_NONE;
 }
 
-static bool is_over_cap(const struct mirror_queue *queue, const struct mirror_group *group)
+static bool is_over_cap(const struct mirror_account *account, const struct mirror_group *group)
 {
-    for (size_t i = 0; i < queue->shares.n; i++) {
-        const struct mirror_share *share = &queue->shares.at[i];
+    for (size_t i = 0; account && i < account->shares.n; i++) {
+        const struct mirror_share *share = &account->shares.at[i];
         int64_t value = share->cap == MIRROR_NO_CAP ? 0 : asked(group, share->resource);
         if (value && value > share->cap - share->used)
             return true;
@@ -92,12 +92,16 @@ static bool queue_refuses(const struct trial *t, const struct mirror_job *job,
 {
     const char *name = job->row->queue;
 
-    for (; is_on(t, RULE_CAP) && name; name = mirror_queue_parent(t->mirror, name)) {
-        const struct mirror_queue *queue = mirror_queue(t->mirror, name);
-        if (queue && is_over_cap(queue, group))
+    for (; is_on(t, RULE_CAP) && name; name = mirror_queue_parent(t->mirror, name))
+        if (is_over_cap(mirror_queue(t->mirror, name), group))
             return true;
-    }
     return false;
+}
+
+static bool namespace_refuses(const struct trial *t, const struct mirror_job *job,
+                              const struct mirror_group *group)
+{
+    return is_on(t, RULE_QUOTA) && is_over_cap(mirror_namespace(t->mirror, job->row->ns), group);
 }
 
 static enum wait_code judge_part(const struct trial *t, const struct mirror_job *job,
@@ -111,7 +115,8 @@ static enum wait_code judge_part(const struct trial *t, const struct mirror_job 
         (is_on(t, RULE_NUMBER) && part->number != task->number + 1))
         return WAIT_CAPACITY_CHANGED;
     code = node_refuses(t, node, part->facts);
-    if (!code && queue_refuses(t, job, &job->groups[part->group]))
+    if (!code && (queue_refuses(t, job, &job->groups[part->group]) ||
+                  namespace_refuses(t, job, &job->groups[part->group])))
         code = WAIT_OVER_CAP;
     return code ? code : room_for(t, node, &job->groups[part->group]);
 }

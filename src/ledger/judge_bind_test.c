@@ -148,6 +148,84 @@ static void do_cap_tasks(struct world *w, uint64_t job)
     set_cap(w, "root", "{\"cap\":{\"pods\":1000}}");
 }
 
+static void fill_and_limit(struct world *w, const char *hard)
+{
+    fill_node(w, ONE, 1);
+    CHECK_EQ(world_quota(w, "q", hard), PROBLEM_NONE);
+}
+
+static void do_quota(struct world *w, uint64_t job)
+{
+    (void)job;
+    fill_and_limit(w, "{\"cpu\":1500}");
+}
+
+/* What a quota that is lowered finds in use stands. */
+static void do_quota_below(struct world *w, uint64_t job)
+{
+    (void)job;
+    fill_and_limit(w, "{\"cpu\":0}");
+}
+
+static void do_quota_enough(struct world *w, uint64_t job)
+{
+    (void)job;
+    fill_and_limit(w, "{\"cpu\":2000}");
+}
+
+static void do_quota_second(struct world *w, uint64_t job)
+{
+    (void)job;
+    CHECK_EQ(world_quota(w, "r", "{\"cpu\":1999}"), PROBLEM_NONE);
+    fill_and_limit(w, "{\"cpu\":2000}");
+}
+
+static void do_quota_other(struct world *w, uint64_t job)
+{
+    (void)job;
+    fill_and_limit(w, "{\"memory\":0}");
+}
+
+static void do_quota_tasks(struct world *w, uint64_t job)
+{
+    (void)job;
+    fill_and_limit(w, "{\"pods\":1000}");
+}
+
+static void do_quota_gone(struct world *w, uint64_t job)
+{
+    (void)job;
+    CHECK_EQ(world_quota(w, "r", "{\"cpu\":2000}"), PROBLEM_NONE);
+    fill_and_limit(w, "{\"cpu\":1000}");
+    CHECK_EQ(world_quota(w, "q", NULL), PROBLEM_NONE);
+}
+
+static void do_quota_elsewhere(struct world *w, uint64_t job)
+{
+    struct op *op = op_new(OP_QUOTA, NULL, NULL);
+
+    (void)job;
+    op->quota.ns = text_copy("lab");
+    op->quota.name = text_copy("q");
+    op->quota.hard = text_copy("{\"cpu\":0}");
+    CHECK_EQ(world_run(w, op), PROBLEM_NONE);
+}
+
+/* What is told to stop is used until it has ended. */
+static void do_quota_stop(struct world *w, uint64_t job)
+{
+    (void)job;
+    CHECK_EQ(world_quota(w, "q", "{\"pods\":1000}"), PROBLEM_NONE);
+    fill_and_stop(w, false);
+}
+
+static void do_quota_end(struct world *w, uint64_t job)
+{
+    (void)job;
+    CHECK_EQ(world_quota(w, "q", "{\"pods\":1000}"), PROBLEM_NONE);
+    fill_and_stop(w, true);
+}
+
 static void spoil_facts(struct op_bind *op)
 {
     op->parts[0].facts++;
@@ -258,6 +336,25 @@ static const struct {
       PROBLEM_NONE, WAIT_NONE },
     { "as many tasks as the queue may have", ONE, NULL, do_cap_tasks, NULL, PROBLEM_CHANGED_SINCE,
       WAIT_OVER_CAP },
+    { "the namespace is at its quota", ONE, NULL, do_quota, NULL, PROBLEM_CHANGED_SINCE,
+      WAIT_OVER_CAP },
+    { "it is above its quota", ONE, NULL, do_quota_below, NULL, PROBLEM_CHANGED_SINCE,
+      WAIT_OVER_CAP },
+    { "it comes to its quota", ONE, NULL, do_quota_enough, NULL, PROBLEM_NONE, WAIT_NONE },
+    { "it is at one of two quotas", ONE, NULL, do_quota_second, NULL, PROBLEM_CHANGED_SINCE,
+      WAIT_OVER_CAP },
+    { "it is at its quota of what is not asked for", ONE, NULL, do_quota_other, NULL, PROBLEM_NONE,
+      WAIT_NONE },
+    { "as many tasks as the namespace may have", ONE, NULL, do_quota_tasks, NULL,
+      PROBLEM_CHANGED_SINCE, WAIT_OVER_CAP },
+    { "the quota that it was at was removed", ONE, NULL, do_quota_gone, NULL, PROBLEM_NONE,
+      WAIT_NONE },
+    { "another namespace is at its quota", ONE, NULL, do_quota_elsewhere, NULL, PROBLEM_NONE,
+      WAIT_NONE },
+    { "what is told to stop counts for the quota", "{}", NULL, do_quota_stop, NULL,
+      PROBLEM_CHANGED_SINCE, WAIT_OVER_CAP },
+    { "what was told to stop has ended and counts no more", "{}", NULL, do_quota_end, NULL,
+      PROBLEM_NONE, WAIT_NONE },
     { "an old steward", ONE, NULL, NULL, spoil_fence, PROBLEM_CONFLICT, WAIT_NONE },
     { "no parts", ONE, NULL, NULL, spoil_parts, PROBLEM_BAD_REQUEST, WAIT_NONE },
 };

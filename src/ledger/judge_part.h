@@ -1,6 +1,6 @@
 /*
  * Between the parts of the judge: judge_job.c, judge_limit.c, judge_bind.c, judge_held.c, judge_attempt.c,
- * judge_node.c, judge_labels.c, judge_queue.c, judge_lease.c. Each judge_KIND is one operation's
+ * judge_node.c, judge_labels.c, judge_queue.c, judge_quota.c, judge_lease.c. Each judge_KIND is one operation's
  * rules; see judge.h.
  */
 #ifndef LEDGER_JUDGE_PART_H
@@ -46,6 +46,7 @@ void judge_node_delete(struct trial *t, struct op_node_delete *op);
 void judge_node_state(struct trial *t, struct op_node_state *op);
 void judge_queue_put(struct trial *t, struct op_queue_put *op);
 void judge_queue_delete(struct trial *t, struct op_queue_delete *op);
+void judge_quota(struct trial *t, struct op_quota *op);
 void judge_token_put(struct trial *t, struct op_token_put *op);
 void judge_token_delete(struct trial *t, struct op_token_delete *op);
 void judge_lease(struct trial *t, struct op_lease *op);

@@ -1,8 +1,8 @@
 # The ledger and its tests; those that are run over every store say which in their name.
 berth_house(ledger USES base api
-    SOURCES base batch changes check check_held check_queue faulty judge judge_attempt judge_bind judge_held
-            judge_job judge_labels judge_lease judge_limit judge_node judge_order judge_queue ledger memory mirror mirror_held mirror_load
-            mirror_queue op opening pace reader row_read schema
+    SOURCES base batch changes check check_held check_queue check_quota faulty judge judge_attempt judge_bind judge_held
+            judge_job judge_labels judge_lease judge_limit judge_node judge_order judge_queue judge_quota ledger memory mirror
+            mirror_account mirror_held mirror_load mirror_queue mirror_quota op opening pace reader row_read schema
             sqlite sqlite_sql store writer
     LIBS PkgConfig::sqlite3 PkgConfig::jansson Threads::Threads)
 
@@ -14,7 +14,7 @@ berth_test(ledger history ${ledger}/history_test.c)
 berth_test(ledger interleave ${ledger}/interleave_test.c)
 berth_test(ledger kill ${ledger}/kill_test.c)
 foreach(test IN ITEMS check history interleave kill ledger judge_attempt judge_bind judge_held judge_job
-        judge_lease judge_limit judge_node judge_order judge_queue reader writer
+        judge_lease judge_limit judge_node judge_order judge_queue judge_quota reader writer
         sqlite)
     target_link_libraries(test-ledger-${test} PRIVATE ledger-world)
 endforeach()

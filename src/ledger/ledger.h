@@ -36,6 +36,7 @@ struct batch_event {
         const struct row_reservation *reservation;
         const struct row_part *part;
         const struct row_order *order;
+        const struct row_quota *quota;
         const void *any;
     } row;
     bool is_deleted; /* the row is gone; row holds its last value */
@@ -122,6 +123,7 @@ enum op_kind {
     OP_NODE_DELETE,
     OP_QUEUE_PUT,
     OP_QUEUE_DELETE,
+    OP_QUOTA, /* of a namespace: put or removed */
     OP_TOKEN_PUT,
     OP_TOKEN_DELETE,
     OP_LEASE,  /* take or raise */
@@ -362,6 +364,11 @@ struct op_queue_delete {
     char *name, *by;
 };
 
+struct op_quota {
+    char *ns, *name;
+    char *hard; /* JSON object of amounts; NULL: it is removed */
+};
+
 struct op_token_put {
     char *hash, *name, *user, *ns, *rights;
     int64_t until;
@@ -411,6 +418,7 @@ struct op {
         struct op_node_state node_state;
         struct op_queue_put queue_put;
         struct op_queue_delete queue_delete;
+        struct op_quota quota;
         struct op_token_put token_put;
         struct op_token_delete token_delete;
         struct op_lease lease;
@@ -525,6 +533,8 @@ MUST_CHECK int reader_nodes(struct reader *reader, row_fn *fn, void *arg, struct
 MUST_CHECK int reader_queues(struct reader *reader, row_fn *fn, void *arg, struct err *err);
 /** What was memoed (struct row_memo). */
 MUST_CHECK int reader_memos(struct reader *reader, row_fn *fn, void *arg, struct err *err);
+/** What namespaces may have (struct row_quota), by namespace and name. */
+MUST_CHECK int reader_quotas(struct reader *reader, row_fn *fn, void *arg, struct err *err);
 MUST_CHECK int reader_tokens(struct reader *reader, row_fn *fn, void *arg, struct err *err);
 /** Machines that were ordered (struct row_order), those that are over too, by key. */
 MUST_CHECK int reader_orders(struct reader *reader, row_fn *fn, void *arg, struct err *err);
@@ -553,7 +563,7 @@ struct ledger_report {
 
 /**
  * Reads the history of a store, by its events alone, and checks what must always hold
- * (invariants 1, 2, 3, 5, 6, 7, 10 and 13); then that the tables are what the events say. May be
+ * (invariants 1, 2, 3, 5, 6, 7, 10, 12 and 13); then that the tables are what the events say. May be
  * run beside a server.
  *
  * @store    as in struct ledger_options; not memory:

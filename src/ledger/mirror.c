@@ -20,14 +20,14 @@ void mirror_init(struct mirror *mirror)
 
 /* ---- cells: rows found by one text ---- */
 
-/* The text by which a row of a kind with cells is found. */
+/* The text by which a row of a kind with cells is found: its key, or the two parts of it. */
 static const char *cell_name(enum row_kind kind, const void *row, struct str *room)
 {
-    const struct row_idem *idem = row;
+    const struct column *columns = schema[kind].columns;
 
-    if (kind != ROW_IDEM)
-        return row_text(row, &schema[kind].columns[0]);
-    str_addf(room, "%s\n%s", idem->ns, idem->key);
+    if (schema[kind].n_keys == 1)
+        return row_text(row, &columns[0]);
+    str_addf(room, "%s\n%s", row_text(row, &columns[0]), row_text(row, &columns[1]));
     return str_text(room);
 }
 
@@ -53,6 +53,8 @@ static void *swap_cell(struct mirror *mirror, enum row_kind kind, const void *ke
     }
     if (kind == ROW_QUEUE)
         queue_changed(mirror, was, row);
+    else if (kind == ROW_QUOTA)
+        quotas_changed(mirror, ((const struct row_quota *)(row ? row : was))->ns);
     return was;
 }
 
@@ -74,11 +76,22 @@ void *mirror_find(const struct mirror *mirror, enum row_kind kind, const char *n
     return cell ? cell->row : NULL;
 }
 
-struct row_idem *mirror_idem(const struct mirror *mirror, const char *ns, const char *key)
+static void *find_in_namespace(const struct mirror *mirror, enum row_kind kind, const char *ns,
+                               const char *key)
 {
     CLEANUP(freep) char *name = text_format("%s\n%s", ns, key);
 
-    return mirror_find(mirror, ROW_IDEM, name);
+    return mirror_find(mirror, kind, name);
+}
+
+struct row_idem *mirror_idem(const struct mirror *mirror, const char *ns, const char *key)
+{
+    return find_in_namespace(mirror, ROW_IDEM, ns, key);
+}
+
+struct row_quota *mirror_quota(const struct mirror *mirror, const char *ns, const char *name)
+{
+    return find_in_namespace(mirror, ROW_QUOTA, ns, name);
 }
 
 static int cmp_names(const void *a, const void *b)
@@ -377,6 +390,7 @@ static void leave_node(struct mirror *mirror, const struct mirror_job *job,
 
     mirror_use(node, group, -1, false);
     queue_use(mirror, job->row->queue, group, -1);
+    namespace_use(mirror, job->row->ns, group, -1);
     for (size_t i = 0; i < node->live.n; i++) {
         if (node->live.at[i] == task) {
             VEC_SWAP_OUT(&node->live, i);
@@ -393,6 +407,7 @@ static void enter_node(struct mirror *mirror, const struct mirror_job *job,
 
     mirror_use(node, group, 1, false);
     queue_use(mirror, job->row->queue, group, 1);
+    namespace_use(mirror, job->row->ns, group, 1);
     VEC_PUSH(&node->live, task);
 }
 
@@ -659,7 +674,8 @@ void mirror_fini(struct mirror *mirror)
     map_fini(&mirror->nodes);
     for (enum row_kind kind = 0; kind < ROW_KIND_COUNT; kind++)
         empty_cells(mirror, kind);
-    queues_fini(mirror);
+    accounts_fini(&mirror->queues);
+    accounts_fini(&mirror->namespaces);
     VEC_FINI(&mirror->touched);
     mirror_init(mirror);
 }

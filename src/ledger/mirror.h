@@ -1,9 +1,9 @@
 /*
  * Mirror: the live rows in memory, complete at a revision, and what rules ask of them.
  *
- * It holds every queue, node, token, lease, memo and order, and of the jobs those that are not
+ * It holds every queue, quota, node, token, lease, memo and order, and of the jobs those that are not
  * over, with what is held for them.
- * What is derived (a node's or queue's used amounts, a job's counts, a task's state) follows from
+ * What is derived (a node's, queue's or namespace's used amounts, a job's counts, a task's state) follows from
  * the rows put in, and only from them. It knows no rule. One thread owns it.
  */
 #ifndef LEDGER_MIRROR_H
@@ -87,17 +87,18 @@ struct mirror_node {
 
 #define MIRROR_NO_CAP INT64_MAX
 
-/* Of a queue, of one resource. */
+/* Of a queue or namespace, of one resource. */
 struct mirror_share {
     char *resource;
-    int64_t cap; /* MIRROR_NO_CAP: none */
+    int64_t cap; /* MIRROR_NO_CAP: none; of a namespace the least of its quotas */
     int64_t used;
 };
 
-/* What live attempts of a queue's jobs use, and of the queues' below it; and its bounds. */
-struct mirror_queue {
+/* What live attempts use: of a queue's jobs and of the queues' below it, or of a namespace's; and its
+ * bounds. */
+struct mirror_account {
     char *name;
-    int64_t max_limit_ms; /* of its jobs, and those of the queues below it; 0 none */
+    int64_t max_limit_ms; /* of a queue's jobs, and those of the queues below it; 0 none */
     VEC_OF(struct mirror_share) shares;
 };
 
@@ -111,9 +112,10 @@ struct mirror {
     uint64_t revision;
     struct map jobs;                     /* by id: struct mirror_job */
     struct map nodes;                    /* struct mirror_node */
-    struct map queues;                   /* struct mirror_queue: of each that ever was */
+    struct map queues;                   /* struct mirror_account: of each that ever was */
+    struct map namespaces;               /* likewise */
     struct map cells[ROW_KIND_COUNT];    /* struct mirror_cell: meta, lease, token, queue, beat,
-                                         idem (of this batch), memo, order */
+                                         idem (of this batch), memo, order, quota */
     VEC_OF(struct mirror_job *) touched; /* since the last settle */
 };
 
@@ -160,7 +162,9 @@ MUST_CHECK int mirror_catch_up(struct mirror *mirror, struct store *store, uint6
 struct mirror_job *mirror_job(const struct mirror *mirror, uint64_t id);
 struct mirror_node *mirror_node(const struct mirror *mirror, const char *name);
 /** What is used of a queue; NULL: nothing ever was, and it has no cap. */
-const struct mirror_queue *mirror_queue(const struct mirror *mirror, const char *name);
+const struct mirror_account *mirror_queue(const struct mirror *mirror, const char *name);
+/** Likewise of a namespace. */
+const struct mirror_account *mirror_namespace(const struct mirror *mirror, const char *name);
 /**
  * The longest time limit that a job of a queue may have: the smallest of its own and those above it.
  *
@@ -173,6 +177,8 @@ const char *mirror_queue_parent(const struct mirror *mirror, const char *queue);
 /** The row of a kind that is found by one text, or NULL. */
 void *mirror_find(const struct mirror *mirror, enum row_kind kind, const char *name);
 struct row_idem *mirror_idem(const struct mirror *mirror, const char *ns, const char *key);
+/** A quota of a namespace, or NULL. */
+struct row_quota *mirror_quota(const struct mirror *mirror, const char *ns, const char *name);
 /** A job's task, or NULL if there is none of that group and index. */
 struct mirror_task *mirror_task(const struct mirror_job *job, int64_t grp, int64_t idx);
 /** The live attempts on a node, in key order; yours to mem_free. */

@@ -61,8 +61,8 @@ static int walk_jobs(struct walk *walk, struct err *err)
 
 int live_walk(struct store *store, live_fn *fn, void *arg, struct err *err)
 {
-    static const enum row_kind whole[] = { ROW_META,  ROW_QUEUE, ROW_NODE, ROW_BEAT,
-                                           ROW_TOKEN, ROW_LEASE, ROW_MEMO, ROW_ORDER };
+    static const enum row_kind whole[] = { ROW_META,  ROW_QUEUE, ROW_QUOTA, ROW_NODE, ROW_BEAT,
+                                           ROW_TOKEN, ROW_LEASE, ROW_MEMO,  ROW_ORDER };
     struct walk walk = { .store = store, .fn = fn, .arg = arg };
     int r = 0;
 
@@ -207,13 +207,14 @@ static int compare_nodes(const struct mirror *a, const struct mirror *b, struct 
     return 0;
 }
 
-static int compare_queues(const struct mirror *a, const struct mirror *b, struct err *err)
+static int compare_accounts(const char *what, const struct map *a, const struct map *b,
+                            struct err *err)
 {
-    const char *name = queues_differ(a, b);
+    const char *name = accounts_differ(a, b);
 
     if (!name)
-        name = queues_differ(b, a);
-    return name ? err_set(err, -EBADMSG, "queue %s: what is used of it differs", name) : 0;
+        name = accounts_differ(b, a);
+    return name ? err_set(err, -EBADMSG, "%s %s: what is used of it differs", what, name) : 0;
 }
 
 static bool are_tasks_equal(const struct mirror_task *a, const struct mirror_task *b)
@@ -257,9 +258,9 @@ static int compare_job(const struct mirror_job *a, const struct mirror_job *b, s
 
 int mirror_compare(const struct mirror *a, const struct mirror *b, bool with_quiet, struct err *err)
 {
-    static const enum row_kind kinds[] = { ROW_TOKEN, ROW_QUEUE, ROW_MEMO, ROW_ORDER,
-                                           ROW_META,  ROW_LEASE, ROW_BEAT };
-    size_t n_kinds = with_quiet ? COUNT_OF(kinds) : 4;
+    static const enum row_kind kinds[] = { ROW_TOKEN, ROW_QUEUE, ROW_QUOTA, ROW_MEMO,
+                                           ROW_ORDER, ROW_META,  ROW_LEASE, ROW_BEAT };
+    size_t n_kinds = with_quiet ? COUNT_OF(kinds) : 5;
     int r = 0;
 
     if (a->revision != b->revision)
@@ -273,7 +274,9 @@ int mirror_compare(const struct mirror *a, const struct mirror *b, bool with_qui
     if (r >= 0)
         r = compare_nodes(a, b, err);
     if (r >= 0)
-        r = compare_queues(a, b, err);
+        r = compare_accounts("queue", &a->queues, &b->queues, err);
+    if (r >= 0)
+        r = compare_accounts("namespace", &a->namespaces, &b->namespaces, err);
     if (r < 0)
         return r;
     MAP_EACH (entry, &a->jobs) {

@@ -5,42 +5,8 @@
  */
 #include "ledger/mirror_inside.h"
 
-#include <assert.h>
 #include <jansson.h>
 #include <string.h>
-
-static struct mirror_queue *queue_of(struct mirror *mirror, const char *name)
-{
-    struct mirror_queue *queue = map_get(&mirror->queues, name);
-
-    if (queue)
-        return queue;
-    queue = NEW0(struct mirror_queue);
-    queue->name = text_copy(name);
-    map_put(&mirror->queues, queue->name, queue);
-    return queue;
-}
-
-static void queue_free(struct mirror_queue *queue)
-{
-    VEC_EACH (share, &queue->shares)
-        mem_free(share->resource);
-    VEC_FINI(&queue->shares);
-    mem_free(queue->name);
-    mem_free(queue);
-}
-
-static struct mirror_share *share_of(struct mirror_queue *queue, const char *resource)
-{
-    struct mirror_share *share;
-
-    VEC_EACH (each, &queue->shares)
-        if (strcmp(each->resource, resource) == 0)
-            return each;
-    share = VEC_ADD(&queue->shares);
-    *share = (struct mirror_share){ .resource = text_copy(resource), .cap = MIRROR_NO_CAP };
-    return share;
-}
 
 const char *mirror_queue_parent(const struct mirror *mirror, const char *queue)
 {
@@ -49,28 +15,15 @@ const char *mirror_queue_parent(const struct mirror *mirror, const char *queue)
     return row && *row->parent ? row->parent : NULL;
 }
 
-const struct mirror_queue *mirror_queue(const struct mirror *mirror, const char *name)
+const struct mirror_account *mirror_queue(const struct mirror *mirror, const char *name)
 {
     return map_get(&mirror->queues, name);
 }
 
-static void use(struct mirror_queue *queue, const char *resource, int64_t value)
-{
-    struct mirror_share *share = share_of(queue, resource);
-
-    share->used += value;
-    assert(share->used >= 0);
-}
-
 void queue_use(struct mirror *mirror, const char *name, const struct mirror_group *group, int sign)
 {
-    for (; name; name = mirror_queue_parent(mirror, name)) {
-        struct mirror_queue *queue = queue_of(mirror, name);
-        for (size_t i = 0; i < group->n_asks; i++)
-            if (group->asks[i].value)
-                use(queue, group->asks[i].resource, sign * group->asks[i].value);
-        use(queue, "pods", sign * POD);
-    }
+    for (; name; name = mirror_queue_parent(mirror, name))
+        account_use(account_of(&mirror->queues, name), group, sign);
 }
 
 int64_t mirror_max_limit(const struct mirror *mirror, const char *name, const char **whose)
@@ -78,7 +31,7 @@ int64_t mirror_max_limit(const struct mirror *mirror, const char *name, const ch
     int64_t least_ms = 0;
 
     for (; name; name = mirror_queue_parent(mirror, name)) {
-        const struct mirror_queue *queue = mirror_queue(mirror, name);
+        const struct mirror_account *queue = mirror_queue(mirror, name);
         if (!queue || !queue->max_limit_ms || (least_ms && queue->max_limit_ms >= least_ms))
             continue;
         least_ms = queue->max_limit_ms;
@@ -87,32 +40,34 @@ int64_t mirror_max_limit(const struct mirror *mirror, const char *name, const ch
     return least_ms;
 }
 
-static void set_bounds(struct mirror_queue *queue, const struct row_queue *row)
+static void set_bounds(struct mirror_account *queue, const struct row_queue *row)
 {
     json_t *spec = row && *row->spec ? json_loads(row->spec, 0, NULL) : NULL, *value;
     const char *resource;
 
     VEC_EACH (share, &queue->shares)
         share->cap = MIRROR_NO_CAP;
-    json_object_foreach(json_object_get(spec, "cap"), resource, value) share_of(queue, resource)
-        ->cap = json_integer_value(value);
+    json_object_foreach(json_object_get(spec, "cap"), resource, value)
+        account_share(queue, resource)
+            ->cap = json_integer_value(value);
     queue->max_limit_ms = json_integer_value(json_object_get(spec, "maxLimit"));
     json_decref(spec);
 }
 
 /* Adds all that a queue uses to those above it, from this one on. */
-static void move_use(struct mirror *mirror, const struct mirror_queue *queue, const char *above,
+static void move_use(struct mirror *mirror, const struct mirror_account *queue, const char *above,
                      int sign)
 {
     for (; above; above = mirror_queue_parent(mirror, above))
         VEC_EACH (share, &queue->shares)
             if (share->used)
-                use(queue_of(mirror, above), share->resource, sign * share->used);
+                account_add(account_of(&mirror->queues, above), share->resource,
+                            sign * share->used);
 }
 
 void queue_changed(struct mirror *mirror, const struct row_queue *was, const struct row_queue *row)
 {
-    struct mirror_queue *queue = queue_of(mirror, (row ? row : was)->name);
+    struct mirror_account *queue = account_of(&mirror->queues, (row ? row : was)->name);
     const char *from = was && *was->parent ? was->parent : NULL;
     const char *to = row && *row->parent ? row->parent : NULL;
 
@@ -121,40 +76,4 @@ void queue_changed(struct mirror *mirror, const struct row_queue *was, const str
         return;
     move_use(mirror, queue, from, -1);
     move_use(mirror, queue, to, 1);
-}
-
-void queues_fini(struct mirror *mirror)
-{
-    MAP_EACH (entry, &mirror->queues)
-        queue_free(entry->value);
-    map_fini(&mirror->queues);
-}
-
-/* ---- comparing ---- */
-
-static struct mirror_share share_in(const struct mirror *mirror, const char *queue,
-                                    const char *resource)
-{
-    const struct mirror_queue *at = mirror_queue(mirror, queue);
-
-    for (size_t i = 0; at && i < at->shares.n; i++)
-        if (strcmp(at->shares.at[i].resource, resource) == 0)
-            return at->shares.at[i];
-    return (struct mirror_share){ .cap = MIRROR_NO_CAP };
-}
-
-const char *queues_differ(const struct mirror *a, const struct mirror *b)
-{
-    MAP_EACH (entry, &a->queues) {
-        const struct mirror_queue *queue = entry->value, *other = mirror_queue(b, queue->name);
-        if (queue->max_limit_ms != (other ? other->max_limit_ms : 0))
-            return queue->name;
-        for (size_t i = 0; i < queue->shares.n; i++) {
-            const struct mirror_share *x = &queue->shares.at[i];
-            struct mirror_share y = share_in(b, queue->name, x->resource);
-            if (x->used != y.used || x->cap != y.cap)
-                return queue->name;
-        }
-    }
-    return NULL;
 }

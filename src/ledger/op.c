@@ -131,6 +131,9 @@ static void free_parts(struct op *op)
     case OP_QUEUE_DELETE:
         FREE_ALL(op->queue_delete.name, op->queue_delete.by);
         break;
+    case OP_QUOTA:
+        FREE_ALL(op->quota.ns, op->quota.name, op->quota.hard);
+        break;
     case OP_TOKEN_PUT:
         FREE_ALL(op->token_put.hash, op->token_put.name, op->token_put.user, op->token_put.ns,
                  op->token_put.rights);

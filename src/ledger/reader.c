@@ -329,6 +329,11 @@ int reader_queues(struct reader *reader, row_fn *fn, void *arg, struct err *err)
     return read_all(reader, ROW_QUEUE, fn, arg, err);
 }
 
+int reader_quotas(struct reader *reader, row_fn *fn, void *arg, struct err *err)
+{
+    return read_all(reader, ROW_QUOTA, fn, arg, err);
+}
+
 int reader_tokens(struct reader *reader, row_fn *fn, void *arg, struct err *err)
 {
     return read_all(reader, ROW_TOKEN, fn, arg, err);

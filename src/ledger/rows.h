@@ -30,6 +30,7 @@ enum row_kind {
     ROW_RESERVATION, /* events keep these numbers: a new kind comes last */
     ROW_PART,
     ROW_ORDER,
+    ROW_QUOTA,
     ROW_KIND_COUNT
 };
 
@@ -211,6 +212,13 @@ struct row_order {
     char *provider;            /* the provider's name of the machine */
     char *reason;              /* why it failed */
     int64_t made_at, ended_at; /* wall ms; 0 not yet */
+    uint64_t rev;
+};
+
+/* What a namespace may have, as the server's configuration says; it may have several. */
+struct row_quota {
+    char *ns, *name; /* key */
+    char *hard;      /* JSON object: resource to amount in its unit (integer) */
     uint64_t rev;
 };
 

@@ -217,6 +217,13 @@ static const struct column order[] = {
     INT(row_order, rev, "rev"),
 };
 
+static const struct column quota[] = {
+    TEXT_(row_quota, ns, "namespace"),
+    TEXT_(row_quota, name, "name"),
+    JSON(row_quota, hard, "hard"),
+    INT(row_quota, rev, "rev"),
+};
+
 static const struct column event[] = {
     INT(row_event, rev, "rev"),           INT(row_event, at, "at"),
     TEXT_(row_event, type, "type"),       WORD(row_event, row_kind, "kind", kind_words),
@@ -253,6 +260,7 @@ const struct kind schema[ROW_KIND_COUNT] = {
                    RESERVATION_USED, NULL },
     [ROW_ORDER] = { "machine_order", sizeof(struct row_order), order, COUNT_OF(order), 1, 0, 0, 0,
                     NULL },
+    KIND(ROW_QUOTA, quota, 2, NULL),
 };
 
 static const char *const kind_words[ROW_KIND_COUNT] = {
@@ -271,6 +279,7 @@ static const char *const kind_words[ROW_KIND_COUNT] = {
     [ROW_RESERVATION] = "reservation",
     [ROW_PART] = "part",
     [ROW_ORDER] = "order",
+    [ROW_QUOTA] = "quota",
 };
 
 _Static_assert(JOB_SUCCEEDED == 3 && ATTEMPT_ENDED == 4 && RESERVATION_USED == 1,

@@ -67,7 +67,7 @@ TEST(a_newer_schema_is_refused_with_both_numbers)
     CHECK_OK(try_open(address, &err), &err);
     run_sql(path_of(address), "PRAGMA user_version = 7");
     CHECK_EQ(ledger_open(&(struct ledger_options){ .store = address }, &ledger, &err), -EPROTO);
-    CHECK(strstr(err.text, "has schema 7, this program knows up to 5"));
+    CHECK(strstr(err.text, "has schema 7, this program knows up to 6"));
     err = (struct err){ 0 };
     CHECK_EQ(ledger_check(address, &report, &err), -EPROTO);
     world_drop();
@@ -75,7 +75,8 @@ TEST(a_newer_schema_is_refused_with_both_numbers)
 
 /* What the first schema lacked. */
 static const char to_first_schema[] =
-    "DROP TABLE reservation; DROP TABLE reservation_part; DROP TABLE machine_order;"
+    "DROP TABLE reservation; DROP TABLE reservation_part; DROP TABLE machine_order; DROP TABLE "
+    "quota;"
     "ALTER TABLE attempt DROP COLUMN evictedFor; ALTER TABLE job DROP COLUMN degradedAt;"
     "ALTER TABLE node DROP COLUMN disabled; ALTER TABLE node DROP COLUMN disabledAt;"
     "ALTER TABLE job DROP COLUMN pendingAt; ALTER TABLE job DROP COLUMN runningAt;"
@@ -103,6 +104,7 @@ TEST(an_older_schema_is_brought_forward_with_all_that_is_in_it)
     world_lead(&w);
     CHECK_TEXT(world_attempt_says(&w, low, 0, 1), "starting");
     CHECK_OK(ledger_check_open(w.ledger, &err), &err);
+    CHECK_EQ(world_quota(&w, "q", "{\"cpu\":1000}"), PROBLEM_NONE);
     high = world_submit(&w, "{\"name\":\"b\",\"resources\":{\"cpu\":1}}");
     op = world_evict_op(&w, high, 0, 1, "n1");
     world_add_victim(&w, op, low, 0, 1);

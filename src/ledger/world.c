@@ -427,6 +427,16 @@ static int note_beat(const void *row, void *arg)
     return 0;
 }
 
+enum problem_code world_quota(struct world *world, const char *name, const char *hard)
+{
+    struct op *op = op_new(OP_QUOTA, NULL, NULL);
+
+    op->quota.ns = text_copy("default");
+    op->quota.name = text_copy(name);
+    op->quota.hard = hard ? text_copy(hard) : NULL;
+    return world_run(world, op);
+}
+
 enum problem_code world_node_state(struct world *world, const char *node, enum node_state state)
 {
     struct op *op = op_new(OP_NODE_STATE, NULL, NULL);

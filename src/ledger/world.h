@@ -62,6 +62,9 @@ enum problem_code world_resume(struct world *world, uint64_t job);
 enum problem_code world_stop_attempt(struct world *world, uint64_t job, uint32_t index,
                                      uint32_t number, enum cause cause);
 
+/** Puts the quota `name` of namespace `default`, an object of amounts; NULL: removes it. */
+enum problem_code world_quota(struct world *world, const char *name, const char *hard);
+
 /** The steward says so, having seen the last beat. */
 enum problem_code world_node_state(struct world *world, const char *node, enum node_state state);
 enum problem_code world_beat(struct world *world, const char *node);

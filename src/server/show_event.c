@@ -63,6 +63,18 @@ static json_t *show_memo(const struct row_memo *row)
     return object;
 }
 
+static json_t *show_quota(const struct row_quota *row)
+{
+    json_t *object = json_object(), *hard = json_loads(row->hard, 0, NULL);
+
+    show_text(object, "namespace", row->ns);
+    show_text(object, "name", row->name);
+    show_set(object, "hard", show_amounts(hard));
+    show_number(object, "revision", (int64_t)row->rev);
+    json_decref(hard);
+    return object;
+}
+
 static json_t *show_row(enum row_kind kind, const void *row, const char *subject)
 {
     char group[NAME_MAX_BYTES + 1];
@@ -93,6 +105,8 @@ static json_t *show_row(enum row_kind kind, const void *row, const char *subject
         return show_room(row, group);
     case ROW_ORDER:
         return show_order(row);
+    case ROW_QUOTA:
+        return show_quota(row);
     case ROW_META:
     case ROW_BEAT:
     case ROW_IDEM:
