@@ -818,6 +818,9 @@ bool berth_engine_starts_parts(const struct berth_engine *engine);
 
 /** Whether what is configured now heeds the quotas of namespaces at all. */
 bool berth_engine_holds_quotas(const struct berth_engine *engine);
+/** Whether no task is bound that would take its namespace above a quota, as it is configured now;
+ * else quotas are held against what is let in, or not at all. */
+bool berth_engine_binds_by_quotas(const struct berth_engine *engine);
 /** What a task holds of memory, in thousandths of what it asks, as it is configured now: 1000 or more. */
 int64_t berth_engine_memory_headroom(const struct berth_engine *engine);
 

@@ -351,13 +351,18 @@ static bool is_hooked(const struct setup *setup, enum hooked_what what, const ch
     return false;
 }
 
+bool berth_engine_binds_by_quotas(const struct berth_engine *engine)
+{
+    return !engine->setup->is_beam && is_hooked(engine->setup, HOOKED_ALLOCATABLE, "share");
+}
+
 bool berth_engine_holds_quotas(const struct berth_engine *engine)
 {
     const struct setup *setup = engine->setup;
 
     if (setup->is_beam)
         return setup_has_action(setup, "provision");
-    return is_hooked(setup, HOOKED_ALLOCATABLE, "share") ||
+    return berth_engine_binds_by_quotas(engine) ||
            (setup_has_action(setup, "enqueue") &&
             is_hooked(setup, HOOKED_JOB_ENQUEUEABLE, "resourcequota"));
 }

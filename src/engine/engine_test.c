@@ -239,6 +239,79 @@ TEST(engine_keeps_caps_guarantees_and_quotas)
     world_fini(&w);
 }
 
+/* A namespace that has a quota, and a job of four tasks in it. */
+static void limited(struct world *w, const char *resource, int64_t milli, int64_t cpu)
+{
+    struct berth_amount most = { resource, milli };
+    struct berth_task_group group = { .name = "task", .replicas = 4 };
+    struct berth_job job = {
+        .id = "j1", .namespace_ = "ns", .queue = "default", .groups = &group, .n_groups = 1
+    };
+
+    world_init(w);
+    world_queue(w, "default");
+    world_node(w, "n1", 8);
+    job.min_available = 1;
+    if (cpu)
+        group.asks = world_amounts(w, cpu, 1);
+    world_tell(w, BERTH_JOB, &job);
+    world_tell(w, BERTH_QUOTA,
+               &(struct berth_quota){ .name = "q", .namespace_ = "ns", .hard = { &most, 1 } });
+}
+
+static const struct {
+    const char *name, *resource;
+    int64_t milli, cpu;
+    uint32_t placed;
+} quotas[] = {
+    { "cpu", "cpu", 3000, 1, 3 },
+    { "not all of it can be used", "cpu", 3999, 2, 1 },
+    { "nothing at all", "cpu", 0, 1, 0 },
+    { "tasks are counted", "pods", 2000, 1, 2 },
+    { "those that ask for nothing, too", "pods", 3000, 0, 3 },
+    { "what is not asked for", "licence", 0, 1, 4 },
+};
+
+TEST(engine_keeps_quotas_of_each_kind)
+{
+    ROW_EACH (c, quotas) {
+        struct world w;
+
+        limited(&w, c->resource, c->milli, c->cpu);
+        world_cycle(&w);
+        CHECK_EQ(w.out.counts.tasks_placed, c->placed);
+        if (c->placed < 4) {
+            CHECK_TEXT(world_waits(&w, "j1"), "OVER_CAP");
+            CHECK_TEXT(world_reason(&w, "j1")->blocker, "q");
+            CHECK_EQ(world_reason(&w, "j1")->limit, c->milli);
+        }
+        world_fini(&w);
+    }
+}
+
+TEST(engine_counts_for_a_quota_what_is_being_stopped)
+{
+    struct berth_task task = {
+        .job = "j1", .group = "task", .state = BERTH_TASK_RELEASING, .attempt = 1, .node = "n1"
+    };
+    struct world w;
+
+    for (int i = 0; i < 2; i++) { /* of tasks that ask for cpu, and for nothing */
+        limited(&w, "pods", 2000, !i);
+        world_tell(&w, BERTH_TASK, &task);
+        world_cycle(&w);
+        CHECK_EQ(w.out.counts.tasks_placed, 1);
+        CHECK_TEXT(world_waits(&w, "j1"), "OVER_CAP");
+        world_accept(&w, BERTH_TASK_RUNNING);
+        task.state = BERTH_TASK_SUCCEEDED;
+        world_tell(&w, BERTH_TASK, &task);
+        world_cycle(&w);
+        CHECK_EQ(w.out.counts.tasks_placed, 1);
+        task.state = BERTH_TASK_RELEASING;
+        world_fini(&w);
+    }
+}
+
 TEST(engine_joins_what_comes_late)
 {
     struct world w;

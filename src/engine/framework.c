@@ -45,6 +45,7 @@ static const struct {
     MEMBER(HOOKED_OVERUSED, BERTH_HOOK_OVERUSED, overused),
     MEMBER(HOOKED_PREEMPTIVE, BERTH_HOOK_PREEMPTIVE, preemptive),
     MEMBER(HOOKED_ALLOCATABLE, BERTH_HOOK_ALLOCATABLE, allocatable),
+    MEMBER(HOOKED_STARTABLE, BERTH_HOOK_ALLOCATABLE, startable),
     MEMBER(HOOKED_DOMAIN_SCORES, BERTH_HOOK_HYPER_NODE_ORDER, domain_scores),
     MEMBER(HOOKED_GRADIENTS, BERTH_HOOK_HYPER_NODE_GRADIENT, gradients),
     MEMBER(HOOKED_DESERVED, NO_HOOK, deserved),
@@ -379,6 +380,14 @@ bool queue_may_allocate(struct session *s, const struct queue *queue, const stru
 {
     USES (use, s, HOOKED_ALLOCATABLE)
         if (!use->plugin->allocatable(s, use, queue, kind, why))
+            return false;
+    return true;
+}
+
+bool task_may_start(struct session *s, const struct task *task, struct why *why)
+{
+    USES (use, s, HOOKED_STARTABLE)
+        if (!use->plugin->startable(s, use, task->group->kind, why))
             return false;
     return true;
 }

@@ -148,6 +148,9 @@ struct plugin {
                        const struct task *task);
     bool (*allocatable)(struct session *s, struct plugin_use *use, const struct queue *queue,
                         const struct kind *kind, struct why *why);
+    /** Whether a task may begin beside all that is there yet: who is evicted in this session, too. */
+    bool (*startable)(struct session *s, struct plugin_use *use, const struct kind *kind,
+                      struct why *why);
     /** Whether some of these victims leave what must stay free, so that `allocatable` may refuse once
      * they are gone what it allows before; NULL: never. */
     bool (*guards)(struct session *s, struct plugin_use *use, const struct victims *victims);
@@ -207,6 +210,7 @@ enum hooked_what {
     HOOKED_OVERUSED,
     HOOKED_PREEMPTIVE,
     HOOKED_ALLOCATABLE,
+    HOOKED_STARTABLE,
     HOOKED_DOMAIN_SCORES,
     HOOKED_GRADIENTS,
     HOOKED_DESERVED,
@@ -275,6 +279,8 @@ bool queue_may_take_back(struct session *s, const struct queue *queue, const str
                          const wide *need);
 bool queue_may_allocate(struct session *s, const struct queue *queue, const struct kind *kind,
                         struct why *why);
+/** Whether what a task's queue may have may begin at once, beside all that has not ended yet. */
+bool task_may_start(struct session *s, const struct task *task, struct why *why);
 /** Whether a queue that may have more now may be refused it once some of the victims are gone. */
 bool victims_are_guarded(struct session *s, const struct victims *victims);
 /** Whether all plugins that have a say could let somebody go for the job. */

@@ -45,13 +45,14 @@ static void bind_parts(struct session *s, const struct berth_reservation *r, str
                        struct task **held, size_t n)
 {
     struct statement stmt = statement_open(s);
+    struct why why;
 
     for (size_t i = 0; i < n; i++) {
         struct node *node = held[i]->node;
         bool evicted = held[i]->evicted;
         statement_unpipeline(&stmt, held[i]);
         if (node_takes_work(node->kept->state) && task_is_due(s, held[i]) &&
-            is_idle(s, held[i], node)) {
+            is_idle(s, held[i], node) && task_may_start(s, held[i], &why)) {
             s->reservation = r->id;
             statement_allocate(&stmt, held[i], node, 0);
             s->reservation = NULL;

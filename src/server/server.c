@@ -17,6 +17,7 @@
 #include "server/feed_engine.h"
 #include "server/first_tokens.h"
 #include "server/inside.h"
+#include "server/quotas.h"
 #include "server/routes.h"
 
 enum { DATA_MODE = 0700, LOOK_MS = 500 /* at a full disk */ };
@@ -177,6 +178,16 @@ static int open_ledger(struct server *server, struct err *err)
     return ledger_open(&options, &server->ledger, err);
 }
 
+/* Borrowed, as the options are. */
+static struct feed_engine_from engine_from(const struct server_options *options)
+{
+    return (struct feed_engine_from){ .config = options->engine,
+                                      .plugins = options->plugins,
+                                      .n_plugins = options->n_plugins,
+                                      .objects = options->objects,
+                                      .n_objects = options->n_objects };
+}
+
 /* The ledger and all that listens to it. */
 static int open_parts(struct server *server, struct err *err)
 {
@@ -187,11 +198,7 @@ static int open_parts(struct server *server, struct err *err)
                                    .beat_ms = options->node_beat_ms,
                                    .bookmark_ms = options->bookmark_ms,
                                    .at_point = options->at_point };
-    struct feed_engine_from from = { .config = options->engine,
-                                     .plugins = options->plugins,
-                                     .n_plugins = options->n_plugins,
-                                     .objects = options->objects,
-                                     .n_objects = options->n_objects };
+    struct feed_engine_from from = engine_from(options);
     struct cycle_options cycle = { .clock = server->clock,
                                    .from = from,
                                    .order_ttl_ms = options->order_ttl_ms,
@@ -258,6 +265,17 @@ static void forget_address(const struct server *server)
     unlink(path);
 }
 
+/* Before anything is bound. */
+static int write_quotas(struct server *server, struct err *err)
+{
+    struct feed_engine_from from = engine_from(&server->options);
+    struct reader *reader = server_take_reader(server);
+    int r = quotas_write(server->ledger, reader, &from, err);
+
+    server_put_reader(server, reader);
+    return r;
+}
+
 /* What is written beside the ledger. It comes before all that decides: nothing is placed by a
  * server that answers nobody yet. */
 static int write_files(struct server *server, struct err *err)
@@ -278,6 +296,9 @@ static int start_threads(struct server *server, struct err *err)
         r = reader_open(server->ledger, &server->readers.at[server->readers.n], err);
     if (r == 0)
         r = pool_open("readers", SERVER_READERS, &server->pool, err);
+    if (r == 0)
+        r = try_for_room(server, "the disk is full: the server cannot begin yet", write_quotas,
+                         err);
     if (r == 0)
         r = try_for_room(server, "the disk is full: the server cannot begin yet", write_files, err);
     if (r == 0)

@@ -1,6 +1,6 @@
 /*
  * Backfill: tasks that ask for nothing, wherever the predicates let them. They take a slot and no
- * more, so shares and caps are not asked.
+ * more, so shares and caps are not asked; quotas are, which may count slots.
  */
 #include "engine/actions.h"
 #include "engine/lines.h"
@@ -12,6 +12,8 @@ static void place(struct session *s, struct statement *stmt, struct task *task)
     struct choice choice;
 
     seat_of(s, job)->was_tried = true;
+    if (!task_may_start(s, task, &seat_of(s, job)->why))
+        return;
     if (!protect_best(s, task, &choice)) {
         seat_of(s, job)->stuck = task->group->kind;
         return;

@@ -201,6 +201,17 @@ static void set_fair(struct share_state *state, struct account *up, uint32_t d)
 
 /* --- Namespaces */
 
+/* What the tasks of a namespace hold; those that are being stopped hold it until they have ended. */
+static void add_live(struct session *s, const char *namespace_, wide *to)
+{
+    JOB_EACH (job, s->model) {
+        if (!text_eq(job->kept->namespace_, namespace_))
+            continue;
+        res_job(s, job, false, to);
+        res_leaving(job, to);
+    }
+}
+
 static void add_tenants(struct session *s, struct share_state *state)
 {
     struct shelf *shelf = &s->model->shelves[BERTH_QUOTA];
@@ -220,9 +231,7 @@ static void add_tenants(struct session *s, struct share_state *state)
             if (d != NOWHERE)
                 t->limit[d] = quota->hard.at[k].value;
         }
-        JOB_EACH (job, s->model)
-            if (text_eq(job->kept->namespace_, t->namespace_))
-                res_job(s, job, false, t->held);
+        add_live(s, t->namespace_, t->held);
     }
 }
 
@@ -375,18 +384,47 @@ static bool leaves_guarantees(const struct share_state *state, const struct acco
     return true;
 }
 
+/* The slot of each task counts as well, for `pods`. */
+static bool within_quota(const struct tenant *t, const wide *held, const struct asks *asks,
+                         struct why *why)
+{
+    for (size_t i = 0; i < asks->n; i++) {
+        uint32_t d = asks->at[i].dim;
+        if (asks->at[i].value > 0 && held[d] + asks->at[i].value > t->limit[d])
+            return refuse(why, WAIT_OVER_CAP, d, asks->at[i].value, t->limit[d] - held[d],
+                          t->limit[d], t->quota);
+    }
+    return true;
+}
+
 static bool within_quotas(const struct share_state *state, const struct kind *kind,
                           const struct asks *asks, struct why *why)
 {
     for (size_t i = 0; i < state->n_tenants; i++) {
         const struct tenant *t = &state->tenant_list[i];
-        uint32_t d;
+        if (text_eq(t->namespace_, kind->namespace_) && !within_quota(t, t->held, asks, why))
+            return false;
+    }
+    return true;
+}
+
+/* What is promised does not count, and who is evicted does: so the ledger counts. */
+static bool startable(struct session *s, struct plugin_use *use, const struct kind *kind,
+                      struct why *why)
+{
+    const struct share_state *state = use->state;
+    wide *live = NULL;
+
+    for (size_t i = 0; i < state->n_tenants; i++) {
+        const struct tenant *t = &state->tenant_list[i];
         if (!text_eq(t->namespace_, kind->namespace_))
             continue;
-        d = res_over(t->held, asks, t->limit);
-        if (d != NOWHERE)
-            return refuse(why, WAIT_OVER_CAP, d, asks_of(asks, d), t->limit[d] - t->held[d],
-                          t->limit[d], t->quota);
+        if (!live) {
+            live = ARENA_NEW0_N(s->lists, wide, s->model->dims.n + 1);
+            add_live(s, t->namespace_, live);
+        }
+        if (!within_quota(t, live, kind_charge(s->model, kind), why))
+            return false;
     }
     return true;
 }
@@ -615,6 +653,7 @@ const struct plugin plugin_share = {
     .open = open_session,
     .queue_order = queue_order,
     .allocatable = allocatable,
+    .startable = startable,
     .guards = guards,
     .preemptive = preemptive,
     .reclaimable = reclaimable,
