@@ -232,6 +232,48 @@ resourceQuotas:
     "$BERTH" wait "$first" "$second" "$other" --timeout 60s
 }
 
+@test "a server that comes back with other quotas ends nothing, and binds by them" {
+    needs_root
+    local agents over second third bio
+    cat >"$ETC/server.yaml" <<END
+resourceQuotas:
+- {name: lab, namespace: lab, hard: {cpu: 2}}
+- {name: few, namespace: bio, hard: {pods: 2}}
+END
+    start_server
+    [ "$(timeout 20 "$BERTH" event watch --from 1 --type 'quota.*' --limit 2 -o template='{type} {subject} {object.hard}')" = \
+        "$(printf '%s\n' 'quota.created lab/lab {"cpu":"2"}' 'quota.created bio/few {"pods":"2"}')" ]
+    start_agent n1 --offer cpu=8
+    lab=$(stays -n lab --tasks 3 --cpu 1)
+    bio=$(stays -n bio --tasks 3)
+    for job in "$lab" "$bio"; do
+        until_true 20 sh -c "'$BERTH' job show '$job' -o json | jq -e '[.tasks.running, .tasks.pending] == [2, 1]'"
+    done
+    until_true 20 sh -c "'$BERTH' explain '$bio' | grep -q 'OVER_CAP.*few'"
+    kill -TERM "${PIDS##* }"
+    wait "${PIDS##* }"
+    agents=${PIDS% *}
+    cat >"$ETC/server.yaml" <<END
+resourceQuotas:
+- {name: lab, namespace: lab, hard: {cpu: 1500m}}
+END
+    start_server --listen "${BERTH_ADDR#http://}"
+    PIDS="$agents $PIDS"
+    # What ran runs on; nobody bounds bio any more.
+    until_true 20 sh -c "'$BERTH' job show '$bio' -o json | jq -e '.tasks.running == 3'"
+    "$BERTH" job show "$lab" -o json | jq -e '[.tasks.running, .tasks.pending] == [2, 1]'
+    second=$(stays -n lab --cpu 500m)
+    until_true 20 waits_for "$second" OVER_CAP
+    "$BERTH" job show "$second" -o json | jq -e '.reasons[0] | .limit == "1500m" and .blocker == "lab"'
+    third=$("$BERTH" submit -o id -n lab --runtime process -- true) # asks for no cpu
+    "$BERTH" wait "$third" --timeout 60s
+    touch "$ETC/go"
+    "$BERTH" wait "$lab" "$second" "$bio" --timeout 60s
+    # The engine decided nothing that the ledger would not have.
+    curl -sf "$BERTH_ADDR/metrics" | grep -x 'berth_decisions_refused_total 0'
+    "$BUILD/tests/ledger-check" "$DATA/ledger.db"
+}
+
 @test "serverless, who would be over the quota is refused, and room that comes back is given again" {
     needs_root
     echo "scheduler: {profile: beam}$quota" >"$ETC/server.yaml"
