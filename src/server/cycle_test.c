@@ -2,6 +2,7 @@
 
 #include "base/name.h"
 #include "server/cycle.h"
+#include "server/quotas.h"
 #include "server/scene.h"
 #include "server/steward.h"
 
@@ -350,6 +351,92 @@ TEST(cycle_binds_a_backlog_in_rounds)
     stage_close(&stage);
 }
 
+/* ---- quotas ---- */
+
+static const char evicted[] = "\"state\":\"ended\",\"cause\":\"EVICTED\",\"signal\":15";
+
+static void tell_quota(struct stage *stage, const struct feed_engine_from *from)
+{
+    struct reader *reader;
+    struct err err = { 0 };
+
+    CHECK_OK(reader_open(stage->scene.ledger, &reader, &err), &err);
+    CHECK_OK(quotas_write(stage->scene.ledger, reader, from, &err), &err);
+    reader_close(reader);
+}
+
+static uint64_t submit_core(struct stage *stage, int priority)
+{
+    CLEANUP(freep)
+    char *text = text_format("{\"name\":\"a\",\"image\":\"dir:/i\","
+                             "\"priority\":%d,\"resources\":{\"cpu\":1}}",
+                             priority);
+
+    return scene_submit(&stage->scene, text);
+}
+
+static void start_next(struct stage *stage, char attempt[NAME_ATTEMPT_SIZE])
+{
+    expect_some(&stage->agent, "start", attempt);
+    CHECK_TEXT(agent_ack(&stage->agent, attempt), "");
+    CHECK_TEXT(agent_report(&stage->agent, attempt, AGENT_RUNNING), "");
+}
+
+/* Until the cycle has decided on a job, which is submitted here and waits. */
+static void decide(struct stage *stage)
+{
+    uint64_t job = submit_core(stage, 0);
+    struct verdicts *verdicts;
+    const struct berth_verdict *verdict = await_verdict(stage, job, &verdicts);
+
+    CHECK_EQ(verdict->reason->code, WAIT_OVER_CAP);
+    verdicts_unref(verdicts);
+    scene_cancel(&stage->scene, job);
+}
+
+/* Whoever is being stopped counts for both: the ledger would refuse who comes too early. */
+TEST(cycle_decides_nothing_that_a_quota_would_refuse)
+{
+    enum { N = 8 };
+    static struct berth_amount cores[] = { { "cpu", 2000 }, { "pods", 3000 } };
+    static struct berth_quota quota = { .name = "q",
+                                        .namespace_ = "default",
+                                        .hard = { cores, 2 } };
+    struct berth_delta object = { .kind = BERTH_QUOTA, .quota = &quota };
+    struct cycle_options options = { .from = { .objects = &object, .n_objects = 1 } };
+    char attempts[N][NAME_ATTEMPT_SIZE], victim[NAME_ATTEMPT_SIZE];
+    struct cycle_metrics metrics;
+    struct stage stage;
+    uint64_t jobs[N];
+
+    stage_open_with(&stage, &options);
+    tell_quota(&stage, &options.from);
+    stage_join(&stage);
+    for (size_t i = 0; i < N; i++)
+        jobs[i] = submit_core(&stage, 1);
+    stage_lead(&stage);
+    start_next(&stage, attempts[0]);
+    for (size_t i = 0; i + 1 < N; i++) { /* two run; one of them goes, the next comes */
+        start_next(&stage, attempts[i + 1]);
+        scene_cancel(&stage.scene, jobs[i]);
+        json_decref(agent_expect(&stage.agent, "stop", attempts[i]));
+        decide(&stage);
+        CHECK_TEXT(agent_report(&stage.agent, attempts[i], evicted), "");
+    }
+    /* The room of the other is free. Of these two one takes it, and the urgent one evicts. */
+    submit_core(&stage, 1);
+    start_next(&stage, attempts[0]);
+    submit_core(&stage, 9);
+    expect_some(&stage.agent, "stop", victim);
+    decide(&stage);
+    CHECK_TEXT(agent_report(&stage.agent, victim, evicted), "");
+    start_next(&stage, victim);
+    decide(&stage);
+    cycle_metrics(stage.cycle, &metrics);
+    CHECK_EQ(metrics.refused, 0);
+    stage_close(&stage);
+}
+
 /* ---- room that others make ---- */
 
 /* A job that fills the node, running; its attempt. */
@@ -367,7 +454,6 @@ static uint64_t fill(struct stage *stage, char attempt[NAME_ATTEMPT_SIZE])
 
 static const char urgent[] = "{\"name\":\"high\",\"image\":\"dir:/i\",\"priority\":9,"
                              "\"resources\":{\"cpu\":2}}";
-static const char evicted[] = "\"state\":\"ended\",\"cause\":\"EVICTED\",\"signal\":15";
 
 TEST(cycle_evicts_for_the_urgent_and_lets_nobody_else_in)
 {
