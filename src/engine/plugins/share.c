@@ -34,8 +34,10 @@ struct account {
 
 struct tenant {
     const char *namespace_;
-    wide *held, *limit;
+    wide *held, *limit; /* held: with what is promised, without who is evicted */
     const char *quota;
+    wide *live;         /* see live_of; NULL: not worked out yet */
+    uint64_t live_read; /* when it was */
 };
 
 struct share_state {
@@ -223,7 +225,10 @@ static void add_tenants(struct session *s, struct share_state *state)
     for (size_t i = 0; i < shelf->items.n; i++) {
         const struct berth_quota *quota = shelf->items.at[i]->kept;
         struct tenant *t = &state->tenant_list[state->n_tenants++];
-        *t = (struct tenant){ quota->namespace_, res_new(s), res_new(s), quota->name };
+        *t = (struct tenant){ .namespace_ = quota->namespace_,
+                              .held = res_new(s),
+                              .limit = res_new(s),
+                              .quota = quota->name };
         for (size_t d = 0; d < s->model->dims.n; d++)
             t->limit[d] = RES_INFINITE;
         for (size_t k = 0; k < quota->hard.n; k++) {
@@ -408,22 +413,30 @@ static bool within_quotas(const struct share_state *state, const struct kind *ki
     return true;
 }
 
+/* What the namespace holds as things stand in this session; it changes with what is touched. */
+static const wide *live_of(struct session *s, struct tenant *t)
+{
+    uint64_t touches = s->model->touched_base + s->model->touched.n + 1;
+
+    if (t->live_read == touches)
+        return t->live;
+    t->live = t->live ? t->live : res_new(s);
+    memset(t->live, 0, s->model->dims.n * sizeof(*t->live));
+    add_live(s, t->namespace_, t->live);
+    t->live_read = touches;
+    return t->live;
+}
+
 /* What is promised does not count, and who is evicted does: so the ledger counts. */
 static bool startable(struct session *s, struct plugin_use *use, const struct kind *kind,
                       struct why *why)
 {
     const struct share_state *state = use->state;
-    wide *live = NULL;
 
     for (size_t i = 0; i < state->n_tenants; i++) {
-        const struct tenant *t = &state->tenant_list[i];
-        if (!text_eq(t->namespace_, kind->namespace_))
-            continue;
-        if (!live) {
-            live = ARENA_NEW0_N(s->lists, wide, s->model->dims.n + 1);
-            add_live(s, t->namespace_, live);
-        }
-        if (!within_quota(t, live, kind_charge(s->model, kind), why))
+        struct tenant *t = &state->tenant_list[i];
+        if (text_eq(t->namespace_, kind->namespace_) &&
+            !within_quota(t, live_of(s, t), kind_charge(s->model, kind), why))
             return false;
     }
     return true;
