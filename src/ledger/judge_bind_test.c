@@ -180,6 +180,13 @@ static void do_quota_second(struct world *w, uint64_t job)
     fill_and_limit(w, "{\"cpu\":2000}");
 }
 
+static void do_quota_first(struct world *w, uint64_t job)
+{
+    (void)job;
+    CHECK_EQ(world_quota(w, "r", "{\"cpu\":2000}"), PROBLEM_NONE);
+    fill_and_limit(w, "{\"cpu\":1999}");
+}
+
 static void do_quota_other(struct world *w, uint64_t job)
 {
     (void)job;
@@ -342,6 +349,8 @@ static const struct {
       WAIT_OVER_CAP },
     { "it comes to its quota", ONE, NULL, do_quota_enough, NULL, PROBLEM_NONE, WAIT_NONE },
     { "it is at one of two quotas", ONE, NULL, do_quota_second, NULL, PROBLEM_CHANGED_SINCE,
+      WAIT_OVER_CAP },
+    { "the least of two, whichever it is", ONE, NULL, do_quota_first, NULL, PROBLEM_CHANGED_SINCE,
       WAIT_OVER_CAP },
     { "it is at its quota of what is not asked for", ONE, NULL, do_quota_other, NULL, PROBLEM_NONE,
       WAIT_NONE },
