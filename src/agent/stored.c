@@ -7,20 +7,6 @@
 #include "agent/order.h"
 #include "base/str.h"
 
-/* One cut off is smaller, and says less. */
-static void read_seen(const char *text, struct notes *out)
-{
-    size_t n = strcspn(text, " ");
-    int64_t revision;
-
-    if (!n || n >= sizeof(out->seen_opening) || text[n] != ' ' ||
-        text_to_int(text + n + 1, 0, INT64_MAX, &revision) < 0)
-        return;
-    memcpy(out->seen_opening, text, n);
-    out->seen_opening[n] = '\0';
-    out->seen_revision = revision;
-}
-
 static void read_notes(const char *text, struct notes *out)
 {
     while (*text) {
@@ -33,7 +19,9 @@ static void read_notes(const char *text, struct notes *out)
         else if (text_eq(line, "orphan=1"))
             out->is_orphan = true;
         else if (text_begins(line, "seen="))
-            read_seen(line + strlen("seen="), out);
+            /* One cut off is smaller, and says less. */
+            text_to_pair(line + strlen("seen="), out->seen_opening, sizeof(out->seen_opening),
+                         &out->seen_revision);
         else if (text_begins(line, "stop=")) {
             cause = states_find(line + strlen("stop="), cause_words, CAUSE_COUNT);
             out->stop = cause < 0 ? out->stop : (enum cause)cause; /* one cut off says nothing */

@@ -140,3 +140,14 @@ int text_to_int(const char *text, int64_t min, int64_t max, int64_t *out)
     *out = value;
     return 0;
 }
+
+bool text_to_pair(const char *text, char *word, size_t size, int64_t *out)
+{
+    size_t n = strcspn(text, " ");
+
+    if (!n || n >= size || text[n] != ' ' || text_to_int(text + n + 1, 0, INT64_MAX, out) < 0)
+        return false;
+    memcpy(word, text, n);
+    word[n] = '\0';
+    return true;
+}

@@ -49,5 +49,12 @@ int text_cmp(const void *a, const void *b);
  * Returns  0; -EINVAL for anything that is not a number; -ERANGE outside of min..max
  */
 int text_to_int(const char *text, int64_t min, int64_t max, int64_t *out) MUST_CHECK;
+/**
+ * Reads a word, a space and a whole number from 0 on: "a1f 17".
+ *
+ * @word    word[size]; left alone, as out is, if it is not that, or does not fit
+ * Returns  whether it was
+ */
+bool text_to_pair(const char *text, char *word, size_t size, int64_t *out);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "base/name.h"
 #include "server/show.h"
+#include "server/view.h"
 
 static void forget(struct call_job *job)
 {
@@ -88,8 +89,6 @@ static int show_failure(struct call *call, struct reader *reader, struct err *er
         return 0;
     return reader_last_attempts(reader, job->id, NULL, 0, take_failed, call, err);
 }
-
-enum { STOPPING_MAX = 20 };
 
 struct held {
     const struct call_job *job;

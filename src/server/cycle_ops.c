@@ -5,6 +5,7 @@
 #include <jansson.h>
 
 #include "base/str.h"
+#include "server/feed.h"
 
 enum {
     RELEASE_MOST = 100,
@@ -182,19 +183,6 @@ static void add_evict(const struct cycle_ops_in *in, const struct berth_group *g
     }
 }
 
-/* Amounts as a node's offers have them. */
-static char *write_shape(const struct berth_amounts *shape)
-{
-    json_t *object = json_object();
-    char *text;
-
-    for (size_t i = 0; i < shape->n; i++)
-        json_object_set_new(object, shape->at[i].name, json_integer(shape->at[i].value));
-    text = json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS);
-    json_decref(object);
-    return text;
-}
-
 /* A machine, and the room on it for whom it is ordered. Parts on other nodes come with groups of
  * their own. */
 static void add_order(const struct cycle_ops_in *in, const struct berth_group *group,
@@ -204,7 +192,7 @@ static void add_order(const struct cycle_ops_in *in, const struct berth_group *g
 
     order->key = text_copy(group->name);
     order->pool = text_copy(group->pool ? group->pool : "");
-    order->shape = write_shape(&group->shape);
+    order->shape = feed_amounts_text(&group->shape);
     order->job = feed_job_number(group->job);
     order->version = group->job_version;
     order->decision =

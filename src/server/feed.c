@@ -691,3 +691,15 @@ void feed_batch(struct feed *feed, const struct batch *batch, struct arena *aren
         tell_folders(feed, arena, deltas);
     feed_rooms_tell(&feed->rooms, feed, arena, deltas);
 }
+
+char *feed_amounts_text(const struct berth_amounts *amounts)
+{
+    json_t *object = json_object();
+    char *text;
+
+    for (size_t i = 0; i < amounts->n; i++)
+        json_object_set_new(object, amounts->at[i].name, json_integer(amounts->at[i].value));
+    text = json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS);
+    json_decref(object);
+    return text;
+}

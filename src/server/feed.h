@@ -114,4 +114,7 @@ uint64_t feed_job_number(const char *id);
 void feed_job_from_spec(const struct feed *feed, const struct job_spec *spec, const char *id,
                         struct arena *arena, struct berth_job *out);
 
+/** Amounts of the engine as rows have them, a JSON text whose keys are sorted; yours to free. */
+char *feed_amounts_text(const struct berth_amounts *amounts);
+
 #endif

@@ -14,18 +14,9 @@ enum { BOOKMARK_MS = 5000 };
 bool nodes_read_seen(const struct http_request *request, struct seen *out)
 {
     const char *text = http_header(request, "Berth-Seen");
-    size_t n = text ? strcspn(text, " ") : 0;
-    int64_t revision = 0;
 
     *out = (struct seen){ 0 };
-    if (!text)
-        return true;
-    if (!n || n >= sizeof(out->opening) || text[n] != ' ' ||
-        text_to_int(text + n + 1, 0, INT64_MAX, &revision) < 0)
-        return false;
-    memcpy(out->opening, text, n);
-    out->revision = (uint64_t)revision;
-    return true;
+    return !text || text_to_pair(text, out->opening, sizeof(out->opening), &out->revision);
 }
 
 /* Whether the agent is one of this ledger's. One that is not, or is of a copy that went another way,
@@ -39,7 +30,8 @@ static bool is_of_this_ledger(const struct nodes *nodes, struct http_request *re
         nodes_refuse(request, PROBLEM_BAD_REQUEST, "Berth-Seen is an opening and a revision");
         return false;
     }
-    if (!seen.opening[0] || ledger_has(nodes->options.ledger, seen.opening, seen.revision))
+    if (!seen.opening[0] ||
+        ledger_has(nodes->options.ledger, seen.opening, (uint64_t)seen.revision))
         return true;
     nodes_refuse(request, PROBLEM_LEDGER_FORKED, "what was seen last is not in this ledger");
     return false;

@@ -60,7 +60,7 @@ void nodes_at_point(const struct nodes *nodes, const char *point);
 /* The last that an agent heard of its server; { 0 }: it says nothing of that. */
 struct seen {
     char opening[64];
-    uint64_t revision;
+    int64_t revision;
 };
 
 /** Reads it from a request's header. False: it is none. */

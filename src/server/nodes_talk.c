@@ -247,7 +247,7 @@ void talk_register(struct nodes *nodes, struct http_request *request)
     }
     if (nodes_read_seen(request, &seen) && seen.opening[0]) {
         reg->opening = text_copy(seen.opening);
-        reg->revision_seen = seen.revision;
+        reg->revision_seen = (uint64_t)seen.revision;
     }
     talk_send(talk);
 }

@@ -6,6 +6,8 @@
 #include <semaphore.h>
 #include <string.h>
 
+#include "server/feed.h"
+
 struct writing {
     struct ledger *ledger;
     const struct berth_delta *objects; /* those that count */
@@ -50,19 +52,6 @@ static int remove_unsaid(const void *data, void *arg)
     return 0;
 }
 
-/* Its keys sorted: how the file orders them is no change. */
-static char *amounts_text(const struct berth_amounts *amounts)
-{
-    json_t *object = json_object();
-    char *text;
-
-    for (size_t i = 0; i < amounts->n; i++)
-        json_object_set_new(object, amounts->at[i].name, json_integer(amounts->at[i].value));
-    text = json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS);
-    json_decref(object);
-    return text;
-}
-
 static int list_ops(struct writing *w, struct reader *reader, struct err *err)
 {
     uint64_t revision;
@@ -75,7 +64,7 @@ static int list_ops(struct writing *w, struct reader *reader, struct err *err)
     for (size_t i = 0; i < w->n_objects; i++) {
         const struct berth_quota *quota = w->objects[i].quota;
         if (w->objects[i].kind == BERTH_QUOTA)
-            add_op(w, quota->namespace_, quota->name)->hard = amounts_text(&quota->hard);
+            add_op(w, quota->namespace_, quota->name)->hard = feed_amounts_text(&quota->hard);
     }
     return r < 0 ? r : 0;
 }

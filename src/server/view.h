@@ -69,6 +69,8 @@ struct view_victim {
     const char *namespace_; /* of its job; NULL: none */
 };
 
+enum { STOPPING_MAX = 20 }; /* named of those whose end is waited for */
+
 /* An attempt that is being stopped already, and whose end a plan would wait for. */
 struct view_stopping {
     const struct berth_task_ref *attempt;

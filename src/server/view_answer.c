@@ -10,7 +10,7 @@
 
 static const char plan_id[] = VIEW_PLAN_ID;
 
-enum { HOLDERS_MAX = 20, STOPPING_MAX = 20 };
+enum { HOLDERS_MAX = 20 };
 
 void asked_init(struct asked *asked, const struct view_question *question)
 {
