@@ -228,13 +228,11 @@ static int write_event(const struct changes *changes, const struct change *chang
 }
 
 static int erase_job(struct store *store, enum row_kind kind, const char *column, uint64_t job,
-                     uint64_t revision, struct err *err)
+                     struct err *err)
 {
     struct store_query query = { .kind = kind };
 
     store_where(&query, column, STORE_EQ, (int64_t)job);
-    if (kind == ROW_EVENT) /* the last event tells the revision, and stays */
-        store_where(&query, "rev", STORE_LT, (int64_t)revision);
     return store_erase(store, &query, err);
 }
 
@@ -250,8 +248,7 @@ static int write_retired(const struct changes *changes, struct store *store, str
 
     for (size_t at = 0; at < changes->retired.n; at++)
         for (size_t i = 0; i < COUNT_OF(parts) && r >= 0; i++)
-            r = erase_job(store, parts[i].kind, parts[i].column, changes->retired.at[at],
-                          changes->revision, err);
+            r = erase_job(store, parts[i].kind, parts[i].column, changes->retired.at[at], err);
     if (r >= 0 && changes->forgets_keys) {
         struct store_query query = { .kind = ROW_IDEM };
         store_where(&query, "until", STORE_LT, changes->now);

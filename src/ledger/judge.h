@@ -48,6 +48,8 @@ struct retired {
 /* Rows that are not live, which the store was asked for before judging: what has ended, keys
  * that were used, jobs to retire. NULL where there is none. */
 struct past {
+    uint64_t
+        newest; /* the job that the store's last event is of, which is not retired; 0: of none */
     struct row_job *job;
     struct row_attempt *attempt;
     struct row_idem *idem;

@@ -145,7 +145,8 @@ static int note_job(const void *row, void *arg)
     struct past *past = arg;
     const struct row_job *job = row;
 
-    VEC_PUSH(&past->jobs, ((struct retired){ job->id, job->rev }));
+    if (job->id != past->newest)
+        VEC_PUSH(&past->jobs, ((struct retired){ job->id, job->rev }));
     return 0;
 }
 
@@ -188,14 +189,34 @@ static int fetch_idem(struct store *store, const struct wants *wants, struct pas
     return r;
 }
 
-static int fetch_retired(struct store *store, const struct wants *wants, struct past *past,
+static int fetch_event(struct store *store, uint64_t revision, struct row_event **event,
+                       struct err *err)
+{
+    struct row_event *key = row_new(ROW_EVENT);
+    int r;
+
+    key->rev = revision;
+    r = store_get(store, ROW_EVENT, key, (void **)event, err);
+    row_free(ROW_EVENT, key);
+    return r;
+}
+
+/* The store's last event tells its revision, and so stays: its job does too, or the events would
+ * tell of a job that no event made. */
+static int fetch_retired(struct ledger *l, const struct wants *wants, struct past *past,
                          struct err *err)
 {
     struct store_query query = { .kind = ROW_JOB, .limit = wants->most };
+    struct row_event *last = NULL;
+    int r = fetch_event(l->store, l->writing.before, &last, err);
 
+    if (r < 0)
+        return r;
+    past->newest = last ? last->job : 0;
+    row_free(ROW_EVENT, last);
     store_where(&query, "state", STORE_GE, JOB_SUCCEEDED);
     store_where(&query, "endedAt", STORE_LT, wants->ended_before);
-    return store_find(store, &query, note_job, past, err);
+    return store_find(l->store, &query, note_job, past, err);
 }
 
 static int fetch(struct ledger *l, const struct op *op, struct past *past, struct err *err)
@@ -210,7 +231,7 @@ static int fetch(struct ledger *l, const struct op *op, struct past *past, struc
     if (r >= 0 && wants.attempt)
         r = fetch_attempt(l->store, wants.attempt, past, err);
     if (r >= 0 && wants.ended_before)
-        r = fetch_retired(l->store, &wants, past, err);
+        r = fetch_retired(l, &wants, past, err);
     return r < 0 ? r : 0;
 }
 
@@ -320,16 +341,13 @@ static void give_up(struct ledger *l, enum problem_code code, const char *why)
 static int was_committed(struct ledger *l, struct err *err)
 {
     const struct writing *w = &l->writing;
-    struct row_event *key, *event = NULL;
+    struct row_event *event = NULL;
     uint64_t revision;
     int r = store_begin(l->store, &revision, err);
 
     if (r < 0)
         return r;
-    key = row_new(ROW_EVENT);
-    key->rev = w->before + 1;
-    r = store_get(l->store, ROW_EVENT, key, (void **)&event, err);
-    row_free(ROW_EVENT, key);
+    r = fetch_event(l->store, w->before + 1, &event, err);
     store_rollback(l->store);
     if (r >= 0)
         r = event && strcmp(event->batch, w->name) == 0;
