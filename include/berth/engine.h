@@ -711,7 +711,8 @@ struct berth_group {
     enum wait_code code;        /* fail, unadmit, release */
     const char *reason;         /* evict: preempt, reclaim, shuffle, drain; and where it takes */
     const char *resource;       /* fail: which, or NULL */
-    const char *name;           /* release, order, memo, and the reservation that is made */
+    const char *name;           /* release, order, memo, and the reservation that is made: it takes
+                                 * the place of one of that name, and holds on what that held besides */
     const char *pool;           /* order */
     struct berth_amounts shape; /* order */
     int64_t until_ms;           /* reserve */

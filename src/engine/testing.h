@@ -268,6 +268,43 @@ static inline void world_accept_rest(struct world *w, const struct berth_group *
         world_fail(w, group);
 }
 
+static inline bool is_reserved_by(const struct berth_group *group,
+                                  const struct berth_task_ref *task)
+{
+    for (size_t i = 0; i < group->n_parts; i++)
+        if (group->parts[i].kind == BERTH_PART_RESERVE &&
+            text_eq(group->parts[i].task.group, task->group) &&
+            group->parts[i].task.index == task->index)
+            return true;
+    return false;
+}
+
+struct world_carried {
+    struct world *world;
+    const struct berth_group *group;
+    struct berth_reservation *to;
+};
+
+/* What the owner's reservation holds besides, the next one holds on. */
+static inline int world_carry(const struct berth_delta *delta, void *arg)
+{
+    struct world_carried *carried = arg;
+    const struct berth_reservation *was = delta->reservation;
+    struct berth_reservation *to = carried->to;
+    struct berth_reservation_part *parts;
+
+    if (delta->kind != BERTH_RESERVATION || !text_eq(was->id, to->id))
+        return 0;
+    parts = ARENA_NEW0_N(&carried->world->arena, struct berth_reservation_part,
+                         to->n_parts + was->n_parts + 1);
+    memcpy(parts, to->parts, to->n_parts * sizeof(*parts));
+    for (size_t i = 0; i < was->n_parts; i++)
+        if (!is_reserved_by(carried->group, &was->parts[i].task))
+            parts[to->n_parts++] = was->parts[i];
+    to->parts = parts;
+    return 0;
+}
+
 /* Keeps what a group with evictions reserves, and lets go what was used, taken or is released. */
 static inline void world_accept_room(struct world *w, const struct berth_group *group)
 {
@@ -278,6 +315,7 @@ static inline void world_accept_room(struct world *w, const struct berth_group *
                                    .owner = group->job,
                                    .until_ms = group->until_ms,
                                    .parts = parts };
+    struct world_carried carried = { w, group, &r };
 
     for (size_t i = 0; i < group->n_takes; i++)
         world_end(w, BERTH_RESERVATION,
@@ -292,8 +330,10 @@ static inline void world_accept_room(struct world *w, const struct berth_group *
                                                                   .waits = part->waits,
                                                                   .n_waits = part->n_waits };
     }
-    if ((group->kind == BERTH_GROUP_EVICT || group->n_takes) && group->name && r.n_parts)
+    if ((group->kind == BERTH_GROUP_EVICT || group->n_takes) && group->name && r.n_parts) {
+        CHECK_EQ(berth_engine_export(w->engine, world_carry, &carried), 0);
         world_tell(w, BERTH_RESERVATION, &r);
+    }
     if (group->kind == BERTH_GROUP_RELEASE)
         world_end(w, BERTH_RESERVATION, &r);
 }

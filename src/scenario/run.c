@@ -200,6 +200,33 @@ static const struct berth_task_ref *keep_waits(struct run *run, const struct ber
     return waits;
 }
 
+static bool is_asked_again(const struct berth_reservation *made, const struct berth_task_ref *task)
+{
+    for (size_t i = 0; i < made->n_parts; i++)
+        if (text_eq(made->parts[i].task.job, task->job) &&
+            text_eq(made->parts[i].task.group, task->group))
+            return true;
+    return false;
+}
+
+/* A reservation takes the place of its owner's, and what that one holds besides it holds on. */
+static int follow(struct run *run, struct berth_reservation *made, struct err *err)
+{
+    const struct berth_reservation *was = find_reservation(run, made->id);
+    struct berth_reservation_part *parts;
+
+    if (!was)
+        return 0;
+    parts = ARENA_NEW0_N(&run->s->arena, struct berth_reservation_part,
+                         made->n_parts + was->n_parts + 1);
+    memcpy(parts, made->parts, made->n_parts * sizeof(*parts));
+    made->parts = parts;
+    for (size_t i = 0; i < was->n_parts; i++)
+        if (!is_asked_again(made, &was->parts[i].task))
+            parts[made->n_parts++] = was->parts[i];
+    return end_reservation(run, made->id, err);
+}
+
 /* The parts of a group that are reserved become one reservation. */
 static int reserve_parts(struct run *run, const struct berth_group *group, struct err *err)
 {
@@ -237,11 +264,8 @@ static int reserve_parts(struct run *run, const struct berth_group *group, struc
     made->made_at_ms = run->in.now_ms;
     made->until_ms = group->until_ms;
     made->parts = parts;
-    if (find_reservation(run, made->id)) {
-        int r = end_reservation(run, made->id, err);
-        if (r < 0)
-            return r;
-    }
+    if (follow(run, made, err) < 0)
+        return err->code;
     VEC_PUSH(&run->s->reservations, made);
     return apply(run, BERTH_RESERVATION, made, false, err);
 }
