@@ -98,6 +98,13 @@ static bool is_any_being_freed(const struct session *s)
     return false;
 }
 
+static void forget_failures(struct seat *seat, const struct job *job)
+{
+    seat->stuck = NULL;
+    seat->why.code = WAIT_NONE;
+    memset(seat->failed, 0, job->n_groups * sizeof(*seat->failed));
+}
+
 /* Other ways than in order: one that starts the job now, or (if it has nothing) one that will. */
 static bool search_further(struct session *s, struct job *job, bool promised,
                            struct statement *stmt)
@@ -111,10 +118,8 @@ static bool search_further(struct session *s, struct job *job, bool promised,
             (!promised && is_any_being_freed(s) && gang_search(s, job, false, stmt));
     if (!found)
         return promised && statement_recover(stmt, &saved);
+    forget_failures(seat, job);
     seat->next = 0; /* who was left out has another try */
-    seat->stuck = NULL;
-    seat->why.code = WAIT_NONE;
-    memset(seat->failed, 0, job->n_groups * sizeof(*seat->failed));
     return true;
 }
 
@@ -194,6 +199,7 @@ static bool visit(struct session *s, struct rounds *rounds, struct job *job, boo
     }
     if (done && puts_off && s->log.n > stmt.mark) {
         statement_discard(&stmt);
+        forget_failures(seat, job); /* by what it takes not yet, others of it may have found none */
         seat->next = next;
         return true;
     }
