@@ -60,6 +60,8 @@ bool job_is_admitted(struct session *s, struct job *job);
  * others; all it needs, or nothing.
  */
 bool take_room(struct session *s, struct job *job, bool reclaim);
+/** Whether queues take back what others hold beyond their shares, by the laws of other profiles than volcano. */
+bool is_taken_back(const struct session *s);
 /** Holds the room of all reservations for their owners, and binds what is free of it. */
 void reservations_hold(struct session *s);
 /** Places tasks of a job until it is ready; what was done stands in the statement. */

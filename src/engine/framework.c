@@ -358,21 +358,38 @@ bool queue_is_preemptive(struct session *s, const struct queue *queue, const str
     return true;
 }
 
+/* As if it asked for so much, below 0 too, in one task. */
+static bool may_take_back(struct session *s, const struct queue *queue, const struct group *like,
+                          const struct asks *asks)
+{
+    struct kind kind = kind_asking(s->model, like->kind, *asks);
+    struct group group = *like;
+    struct task task = { .group = &group };
+
+    group.kind = &kind;
+    return queue_is_preemptive(s, queue, &task);
+}
+
 bool queue_may_take_back(struct session *s, const struct queue *queue, const struct group *like,
                          const wide *need)
 {
-    const struct model *model = s->model;
-    struct asks asks = { ARENA_NEW0_N(s->lists, struct ask, model->dims.n + 1), 0 };
-    struct group group = *like;
-    struct task task = { .group = &group };
-    struct kind kind;
+    struct asks asks = { ARENA_NEW0_N(s->lists, struct ask, s->model->dims.n + 1), 0 };
 
-    for (uint32_t d = 0; d < model->dims.n; d++)
+    for (uint32_t d = 0; d < s->model->dims.n; d++)
         if (need[d] > 0)
             asks.at[asks.n++] = (struct ask){ d, wide_clamp(need[d]) };
-    kind = kind_asking(model, group.kind, asks);
-    group.kind = &kind;
-    return queue_is_preemptive(s, queue, &task);
+    return may_take_back(s, queue, like, &asks);
+}
+
+bool queue_is_within(struct session *s, const struct queue *queue, const struct group *like,
+                     const wide *less)
+{
+    const struct asks *own = &like->kind->asks;
+    struct asks asks = { ARENA_NEW0_N(s->lists, struct ask, own->n + 1), own->n };
+
+    for (size_t i = 0; i < own->n; i++)
+        asks.at[i] = (struct ask){ own->at[i].dim, wide_clamp(-less[own->at[i].dim]) };
+    return may_take_back(s, queue, like, &asks);
 }
 
 bool queue_may_allocate(struct session *s, const struct queue *queue, const struct kind *kind,

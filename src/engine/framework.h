@@ -277,6 +277,14 @@ bool queue_is_preemptive(struct session *s, const struct queue *queue, const str
  */
 bool queue_may_take_back(struct session *s, const struct queue *queue, const struct group *like,
                          const wide *need);
+/**
+ * Whether a queue would hold no more than it could take back, in what tasks of a group ask for, if it held
+ * so much less.
+ *
+ * @less  less[n_dims]
+ */
+bool queue_is_within(struct session *s, const struct queue *queue, const struct group *like,
+                     const wide *less);
 bool queue_may_allocate(struct session *s, const struct queue *queue, const struct kind *kind,
                         struct why *why);
 /** Whether what a task's queue may have may begin at once, beside all that has not ended yet. */

@@ -643,6 +643,35 @@ void take_bind_at_once(struct statement *stmt, struct job *job)
         statement_discard(&binds);
 }
 
+/*
+ * Whether what the job holds and is promised keeps its queue at or under its fair share, beside those of the
+ * queue that are no less urgent.
+ */
+static bool stays_within(struct session *s, const struct job *job)
+{
+    wide *below = ARENA_NEW0_N(&s->arena, wide, s->model->dims.n + 1);
+
+    for (const struct job *other = job->queue->first; other; other = other->queue_next)
+        if (other->priority < job->priority)
+            res_job(s, other, true, below);
+    for (size_t g = 0; g < job->n_groups; g++)
+        if (!queue_is_within(s, job->queue, &job->groups[g], below))
+            return false;
+    return true;
+}
+
+bool take_may_evict(const struct statement *stmt, const struct job *job)
+{
+    const struct session *s = stmt->s;
+
+    if (!is_taken_back(s))
+        return true;
+    for (size_t i = stmt->mark; i < s->log.n; i++)
+        if (s->log.at[i].kind == OP_EVICT)
+            return stays_within(stmt->s, job);
+    return true;
+}
+
 bool take_room(struct session *s, struct job *job, bool reclaim)
 {
     struct statement stmt = statement_open(s);
@@ -675,7 +704,7 @@ bool take_room(struct session *s, struct job *job, bool reclaim)
     }
     if (s->policy->victim_set == VICTIM_SET_MINIMAL)
         give_back(&stmt, job);
-    if (!protect_admits(s, job)) {
+    if (!protect_admits(s, job) || (!reclaim && !take_may_evict(&stmt, job))) {
         statement_discard(&stmt);
         return false;
     }
