@@ -268,11 +268,29 @@ static inline void world_accept_rest(struct world *w, const struct berth_group *
         world_fail(w, group);
 }
 
+/* What is held for the owner of a group already stays, beside what the group adds. */
+static inline void world_keep_parts(const struct world *w, const struct berth_group *group,
+                                    struct berth_reservation_part *parts, size_t *n)
+{
+    size_t n_new = *n;
+
+    for (size_t i = 0; i < w->out.n_promised; i++) {
+        const struct berth_part *part = &w->out.promised[i];
+        bool is_there = !text_eq(part->task.job, group->job);
+        for (size_t k = 0; k < n_new; k++)
+            is_there = is_there || (text_eq(parts[k].task.group, part->task.group) &&
+                                    parts[k].task.index == part->task.index);
+        if (!is_there)
+            parts[(*n)++] =
+                (struct berth_reservation_part){ .task = part->task, .node = part->node };
+    }
+}
+
 /* Keeps what a group with evictions reserves, and lets go what was used, taken or is released. */
 static inline void world_accept_room(struct world *w, const struct berth_group *group)
 {
-    struct berth_reservation_part *parts =
-        ARENA_NEW0_N(&w->arena, struct berth_reservation_part, group->n_parts + 1);
+    struct berth_reservation_part *parts = ARENA_NEW0_N(&w->arena, struct berth_reservation_part,
+                                                        group->n_parts + w->out.n_promised + 1);
     struct berth_reservation r = { .id = group->name,
                                    .seq = ++w->seq,
                                    .owner = group->job,
@@ -292,8 +310,10 @@ static inline void world_accept_room(struct world *w, const struct berth_group *
                                                                   .waits = part->waits,
                                                                   .n_waits = part->n_waits };
     }
-    if ((group->kind == BERTH_GROUP_EVICT || group->n_takes) && group->name && r.n_parts)
+    if ((group->kind == BERTH_GROUP_EVICT || group->n_takes) && group->name && r.n_parts) {
+        world_keep_parts(w, group, parts, &r.n_parts);
         world_tell(w, BERTH_RESERVATION, &r);
+    }
     if (group->kind == BERTH_GROUP_RELEASE)
         world_end(w, BERTH_RESERVATION, &r);
 }

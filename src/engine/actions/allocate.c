@@ -50,6 +50,16 @@ static bool is_skipped(const struct session *s, const struct seat *seat, const s
                : seat->failed[task->group->at] && task->group->kind == seat->stuck;
 }
 
+void place_task(struct statement *stmt, struct task *task, const struct choice *choice)
+{
+    struct seat *seat = seat_of(stmt->s, task->group->job);
+
+    if (choice->room <= ROOM_IDLE_OUTSIDE && task_may_start(stmt->s, task, &seat->why))
+        statement_allocate(stmt, task, choice->node, choice->score);
+    else
+        statement_pipeline(stmt, task, choice->node, false, choice->score);
+}
+
 struct statement allocate_tasks(struct session *s, struct job *job, bool *done)
 {
     struct statement stmt = statement_open(s);
@@ -70,10 +80,7 @@ struct statement allocate_tasks(struct session *s, struct job *job, bool *done)
                 continue;
             break;
         }
-        if (choice.room <= ROOM_IDLE_OUTSIDE)
-            statement_allocate(&stmt, task, choice.node, choice.score);
-        else
-            statement_pipeline(&stmt, task, choice.node, false, choice.score);
+        place_task(&stmt, task, &choice);
         if (job_is_ready(s, job))
             break;
     }

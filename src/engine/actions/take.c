@@ -403,12 +403,13 @@ void take_bind_at_once(struct statement *stmt, struct job *job)
         if (done.at[i].kind == OP_PIPELINE)
             statement_unpipeline(&binds, done.at[i].task);
     for (size_t i = 0; i < done.n; i++) {
+        struct why why;
         bool idle;
         if (done.at[i].kind != OP_PIPELINE)
             continue;
         if (room_fail(s->model, done.at[i].task->group->kind, done.at[i].node, &idle) !=
                 FAIL_NONE ||
-            !idle) {
+            !idle || !task_may_start(s, done.at[i].task, &why)) {
             statement_discard(&binds);
             return;
         }
