@@ -394,7 +394,7 @@ static void give_turns(struct session *s, struct turns *turns, enum stage stage)
     return_waiting(turns);
 }
 
-static const struct argument known[] = { { "predicateErrorCacheEnable", ARG_BOOL, 0 } };
+static const struct argument known[] = { { "predicateErrorCacheEnable", ARG_TRUTH, 0 } };
 
 static void run(struct session *s, const struct berth_value *arguments)
 {

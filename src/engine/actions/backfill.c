@@ -97,7 +97,7 @@ static int check(const struct berth_value *arguments, struct err *err)
     struct {
         bool cache;
     } read;
-    static const struct argument known[] = { { "predicateErrorCacheEnable", ARG_BOOL, 0 } };
+    static const struct argument known[] = { { "predicateErrorCacheEnable", ARG_TRUTH, 0 } };
 
     return arguments_read(arguments, known, COUNT_OF(known), NULL, &read, err);
 }

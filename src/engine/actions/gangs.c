@@ -26,7 +26,7 @@ struct arguments {
 
 static const struct argument known[] = {
     { "maxDomains", ARG_INT, offsetof(struct arguments, max_domains) },
-    { "allowWholeBundle", ARG_BOOL, offsetof(struct arguments, allow_whole) },
+    { "allowWholeBundle", ARG_TRUTH, offsetof(struct arguments, allow_whole) },
 };
 
 /* --- What is to be placed */
