@@ -251,6 +251,8 @@ struct bargain {
     size_t n, steps;
     bool *goes, *best; /* by place in the order */
     struct cost least;
+    const struct victims *set;
+    bool one_by_one; /* each goes alone */
 };
 
 static int by_cost(const void *a, const void *b)
@@ -273,15 +275,45 @@ static struct cost cost_alone(const struct session *s, const struct task *task)
     return cost;
 }
 
-static bool may_be_cheaper(const struct session *s, const struct victims *set,
-                           const struct cost *than)
+/* How many more must go at least, as none of them frees more than the largest. */
+static int64_t n_needed(const struct bargain *b)
 {
-    for (size_t i = 0; i < set->n; i++) {
-        struct cost cost = cost_alone(s, set->at[i]);
-        if (cost_cmp(&cost, than) < 0)
-            return true;
+    const struct session *s = b->stmt->s;
+    const struct asks *asks = &b->task->group->kind->asks;
+    int64_t needed = 1;
+
+    for (size_t i = 0; i < asks->n && b->one_by_one; i++) {
+        uint32_t d = asks->at[i].dim;
+        int64_t most = 1;
+        int64_t lacks = asks->at[i].value - column_future(&s->model->columns[d], b->node->at);
+        for (size_t k = 0; k < b->set->n; k++) {
+            int64_t frees = asks_of(task_asks(b->set->at[k]), d);
+            most = frees > most ? frees : most;
+        }
+        if (lacks > 0 && lacks / most + (lacks % most > 0) > needed)
+            needed = lacks / most + (lacks % most > 0);
     }
-    return false;
+    return needed;
+}
+
+/* Whether a set could cost less than the least that is known: so many as must go, each as cheap as the
+ * cheapest in all. */
+static bool may_be_cheaper(const struct bargain *b)
+{
+    struct cost bound = { .priority = INT64_MAX, .held_priority = INT64_MIN };
+    int64_t n = n_needed(b);
+    wide lost = -1;
+
+    for (size_t i = 0; i < b->set->n; i++) {
+        struct cost cost = cost_alone(b->stmt->s, b->set->at[i]);
+        bound.priority = cost.priority < bound.priority ? cost.priority : bound.priority;
+        lost = lost < 0 || cost.lost < lost ? cost.lost : lost;
+        if (!cost.n)
+            return true; /* what is held for it costs no work */
+    }
+    bound.lost = lost * n;
+    bound.n = (size_t)n;
+    return cost_cmp(&bound, &b->least) < 0;
 }
 
 static void list_offers(struct bargain *b, const struct victims *set)
@@ -296,23 +328,43 @@ static void list_offers(struct bargain *b, const struct victims *set)
     qsort(b->offers, b->n, sizeof(*b->offers), by_cost);
 }
 
+/* Whether the offers from i on could still make a set that costs less: they are no cheaper than the first of
+ * them, but for the work of those that are more urgent. */
+static bool is_hopeless(const struct bargain *b, const struct cost *so_far, size_t i, int64_t n)
+{
+    const struct cost *next = &b->offers[i].cost;
+    struct cost bound = *so_far;
+
+    if (!next->n)
+        return false;
+    bound.priority = next->priority > bound.priority ? next->priority : bound.priority;
+    if (next->priority == b->offers[b->n - 1].cost.priority && !b->offers[b->n - 1].cost.n_broken) {
+        bound.lost += next->lost * n;
+        bound.n += (size_t)n;
+    }
+    return cost_cmp(&bound, &b->least) >= 0;
+}
+
 /* All sets that cost less, one victim more at a time. */
-static void bargain_on(struct bargain *b, size_t from)
+static void bargain_on(struct bargain *b, const struct cost *so_far, size_t from)
 {
     struct session *s = b->stmt->s;
+    int64_t n = n_needed(b);
 
     for (size_t i = from; i < b->n && b->steps < MOST_STEPS; i++) {
         struct statement own = statement_open(s);
         struct cost cost;
         if (!is_there(s, b->offers[i].task))
             continue; /* it went with another */
+        if (is_hopeless(b, so_far, i, n))
+            return;
         b->steps++;
         evict_unit(&own, b->offers[i].task, b->reason);
         b->goes[b->offers[i].at] = true;
         cost = cost_of(s, b->stmt->mark);
         if (cost_cmp(&cost, &b->least) < 0) {
             if (!fits(s, b->task, b->node)) {
-                bargain_on(b, i + 1);
+                bargain_on(b, &cost, i + 1);
             } else {
                 b->least = cost;
                 memcpy(b->best, b->goes, b->n * sizeof(*b->best));
@@ -323,6 +375,27 @@ static void bargain_on(struct bargain *b, size_t from)
     }
 }
 
+/* What those marked cost; where no budget has a say and each goes alone, without trying it. */
+static struct cost cost_of_marked(struct bargain *b, const bool *marked)
+{
+    struct session *s = b->stmt->s;
+    struct cost cost = cost_none();
+    bool adds_up = b->one_by_one;
+
+    for (size_t i = 0; i < b->set->n && adds_up; i++) {
+        const struct task *task = b->set->at[i];
+        adds_up = task->state != BERTH_TASK_PIPELINED && !task->group->job->kept->budget.is_given;
+        if (marked[i])
+            add_lost(s, &cost, task);
+    }
+    if (adds_up)
+        return cost;
+    evict_marked(b->stmt, b->set, marked, b->reason);
+    cost = cost_of(s, b->stmt->mark);
+    statement_discard(b->stmt);
+    return cost;
+}
+
 /*
  * Marks others where that costs less: who comes first in order may be of a gang that goes whole, or have worked
  * for long. Of sets that cost the same the one in order stays.
@@ -331,19 +404,22 @@ static void mark_cheapest(struct statement *stmt, const struct task *task, const
                           const struct victims *set, bool *marked, const char *reason)
 {
     struct session *s = stmt->s;
-    struct bargain b = {
-        .stmt = stmt, .task = task, .node = node, .reason = reason, .best = marked
-    };
+    struct bargain b = { .stmt = stmt,
+                         .task = task,
+                         .node = node,
+                         .reason = reason,
+                         .best = marked,
+                         .set = set,
+                         .one_by_one = go_one_by_one(s, set) };
+    struct cost none = cost_none();
 
-    evict_marked(stmt, set, marked, reason);
-    b.least = cost_of(s, stmt->mark);
-    statement_discard(stmt);
-    if (!may_be_cheaper(s, set, &b.least))
+    b.least = cost_of_marked(&b, marked);
+    if (!may_be_cheaper(&b))
         return;
     b.offers = ARENA_NEW0_N(s->lists, struct offer, set->n + 1);
     b.goes = ARENA_NEW0_N(s->lists, bool, set->n + 1);
     list_offers(&b, set);
-    bargain_on(&b, 0);
+    bargain_on(&b, &none, 0);
 }
 
 bool clear_node(struct statement *stmt, struct task *task, struct node *node, bool reclaim)
