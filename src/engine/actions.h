@@ -4,6 +4,7 @@
 #ifndef ENGINE_ACTIONS_H
 #define ENGINE_ACTIONS_H
 
+#include "engine/fit.h"
 #include "engine/pq.h"
 #include "engine/session.h"
 
@@ -60,8 +61,12 @@ bool job_is_admitted(struct session *s, struct job *job);
  * others; all it needs, or nothing.
  */
 bool take_room(struct session *s, struct job *job, bool reclaim);
+/** Whether queues take back what others hold beyond their shares, by the laws of other profiles than volcano. */
+bool is_taken_back(const struct session *s);
 /** Holds the room of all reservations for their owners, and binds what is free of it. */
 void reservations_hold(struct session *s);
+/** Gives a task room that is free, if it may begin beside all that has not ended; else it is promised. */
+void place_task(struct statement *stmt, struct task *task, const struct choice *choice);
 /** Places tasks of a job until it is ready; what was done stands in the statement. */
 struct statement allocate_tasks(struct session *s, struct job *job, bool *done);
 /**

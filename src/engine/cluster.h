@@ -38,7 +38,8 @@ struct cluster {
     uint64_t random;
     struct cluster_node nodes[CLUSTER_NODES];
     struct cluster_job jobs[CLUSTER_JOBS];
-    int64_t caps[CLUSTER_QUEUES]; /* of cpu; 0: none */
+    int64_t caps[CLUSTER_QUEUES];  /* of cpu; 0: none */
+    int64_t slots[CLUSTER_QUEUES]; /* of pods; 0: none */
     size_t n_nodes, n_jobs;
 };
 
@@ -139,10 +140,14 @@ static inline void cluster_init(struct cluster *c, uint64_t seed, const char *pr
                                     .n_members = 1 } });
     for (uint64_t i = 0; i < CLUSTER_QUEUES; i++) {
         struct berth_queue queue = { .name = arena_format(&c->w.arena, "q%d", (int)i), .seq = i };
-        struct berth_amount cap = { "cpu", 0 };
+        struct berth_amount cap[2] = { { "cpu", 0 }, { "pods", 0 } };
         queue.weight = 1 + (int)cluster_dice(c, 3);
-        c->caps[i] = cap.value = cluster_dice(c, 3) ? 0 : 1000 * (2 + (int64_t)cluster_dice(c, 6));
-        queue.capability = (struct berth_amounts){ &cap, cap.value ? 1 : 0 };
+        c->caps[i] = cap[0].value =
+            cluster_dice(c, 3) ? 0 : 1000 * (2 + (int64_t)cluster_dice(c, 6));
+        c->slots[i] = cap[1].value =
+            cluster_dice(c, 3) ? 0 : 1000 * (1 + (int64_t)cluster_dice(c, 5));
+        queue.capability = (struct berth_amounts){ cap[0].value ? cap : &cap[1],
+                                                   (cap[0].value > 0) + (cap[1].value > 0) };
         world_tell(&c->w, BERTH_QUEUE, &queue);
     }
     c->n_nodes = 1 + cluster_dice(c, CLUSTER_NODES);

@@ -1,6 +1,7 @@
 /* The framework: see framework.h. How the answers of several plugins become one. */
 #include "engine/framework.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -358,21 +359,38 @@ bool queue_is_preemptive(struct session *s, const struct queue *queue, const str
     return true;
 }
 
+/* As if it asked for so much, below 0 too, in one task. */
+static bool may_take_back(struct session *s, const struct queue *queue, const struct group *like,
+                          const struct asks *asks)
+{
+    struct kind kind = kind_asking(s->model, like->kind, *asks);
+    struct group group = *like;
+    struct task task = { .group = &group };
+
+    group.kind = &kind;
+    return queue_is_preemptive(s, queue, &task);
+}
+
 bool queue_may_take_back(struct session *s, const struct queue *queue, const struct group *like,
                          const wide *need)
 {
-    const struct model *model = s->model;
-    struct asks asks = { ARENA_NEW0_N(s->lists, struct ask, model->dims.n + 1), 0 };
-    struct group group = *like;
-    struct task task = { .group = &group };
-    struct kind kind;
+    struct asks asks = { ARENA_NEW0_N(s->lists, struct ask, s->model->dims.n + 1), 0 };
 
-    for (uint32_t d = 0; d < model->dims.n; d++)
+    for (uint32_t d = 0; d < s->model->dims.n; d++)
         if (need[d] > 0)
             asks.at[asks.n++] = (struct ask){ d, wide_clamp(need[d]) };
-    kind = kind_asking(model, group.kind, asks);
-    group.kind = &kind;
-    return queue_is_preemptive(s, queue, &task);
+    return may_take_back(s, queue, like, &asks);
+}
+
+bool queue_is_within(struct session *s, const struct queue *queue, const struct group *like,
+                     const wide *less)
+{
+    const struct asks *own = &like->kind->asks;
+    struct asks asks = { ARENA_NEW0_N(s->lists, struct ask, own->n + 1), own->n };
+
+    for (size_t i = 0; i < own->n; i++)
+        asks.at[i] = (struct ask){ own->at[i].dim, wide_clamp(-less[own->at[i].dim]) };
+    return may_take_back(s, queue, like, &asks);
 }
 
 bool queue_may_allocate(struct session *s, const struct queue *queue, const struct kind *kind,
@@ -546,12 +564,17 @@ int err_under(struct err *err, const char *step)
 
 bool value_number(const struct berth_value *value, double *out)
 {
+    double number;
+
     if (value->kind == BERTH_VALUE_INT)
-        *out = (double)value->number;
+        number = (double)value->number;
     else if (value->kind == BERTH_VALUE_DOUBLE)
-        *out = value->real;
+        number = value->real;
     else
         return false;
+    if (!(number >= INT32_MIN && number <= INT32_MAX))
+        return false;
+    *out = number;
     return true;
 }
 
@@ -589,6 +612,10 @@ static bool value_truth(const struct berth_value *value, bool *out)
     return true;
 }
 
+enum { MOST_ARGUMENTS = 32 }; /* of a plugin or an action */
+
+#define BOUNDS " from -2147483648 to 2147483647"
+
 static int argument_read(const struct argument *known, const struct berth_value *value, void *out,
                          struct err *err)
 {
@@ -597,18 +624,24 @@ static int argument_read(const struct argument *known, const struct berth_value 
 
     switch (known->kind) {
     case ARG_BOOL:
+        if (value->kind != BERTH_VALUE_BOOL)
+            return err_set(err, -EINVAL, "/%s: true or false", known->name);
+        *(bool *)at = value->truth;
+        return 0;
+    case ARG_TRUTH:
         if (value_truth(value, at))
             return 0;
         return err_set(err, -EINVAL, "/%s: true or false", known->name);
     case ARG_INT:
-        if (value->kind != BERTH_VALUE_INT)
-            return err_set(err, -EINVAL, "/%s: a whole number", known->name);
+        if (value->kind != BERTH_VALUE_INT || value->number < INT32_MIN ||
+            value->number > INT32_MAX)
+            return err_set(err, -EINVAL, "/%s: a whole number" BOUNDS, known->name);
         *(int64_t *)at = value->number;
         return 0;
     case ARG_DOUBLE:
         if (value_number(value, at))
             return 0;
-        return err_set(err, -EINVAL, "/%s: a number", known->name);
+        return err_set(err, -EINVAL, "/%s: a number" BOUNDS, known->name);
     case ARG_TEXT:
         if (value->kind != BERTH_VALUE_TEXT)
             return err_set(err, -EINVAL, "/%s: a text", known->name);
@@ -632,12 +665,24 @@ static int argument_read(const struct argument *known, const struct berth_value 
     return 0;
 }
 
+static int refuse_argument(const char *key, const struct argument *known, size_t n, struct err *err)
+{
+    const char *names[MOST_ARGUMENTS], *near;
+    char step[POINTER_STEP_SIZE];
+
+    assert(n <= COUNT_OF(names));
+    for (size_t i = 0; i < n; i++)
+        names[i] = known[i].name;
+    near = nearest(key, names, n);
+    return err_set(err, -EINVAL, "%s: no such argument%s%s%s", pointer_step(key, step),
+                   near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+}
+
 int arguments_read(const struct berth_value *object, const struct argument *known, size_t n,
                    const char *prefix, void *out, struct err *err)
 {
     for (size_t i = 0; object && i < object->n_members; i++) {
         const struct berth_value *value = &object->members[i];
-        char step[POINTER_STEP_SIZE];
         size_t at = 0;
         int r;
         while (at < n && strcmp(known[at].name, value->key) != 0)
@@ -645,7 +690,7 @@ int arguments_read(const struct berth_value *object, const struct argument *know
         if (at == n) {
             if (prefix && text_begins(value->key, prefix))
                 continue;
-            return err_set(err, -EINVAL, "%s: no such argument", pointer_step(value->key, step));
+            return refuse_argument(value->key, known, n, err);
         }
         r = argument_read(&known[at], value, out, err);
         if (r < 0)

@@ -277,6 +277,14 @@ bool queue_is_preemptive(struct session *s, const struct queue *queue, const str
  */
 bool queue_may_take_back(struct session *s, const struct queue *queue, const struct group *like,
                          const wide *need);
+/**
+ * Whether a queue would hold no more than it could take back, in what tasks of a group ask for, if it held
+ * so much less.
+ *
+ * @less  less[n_dims]
+ */
+bool queue_is_within(struct session *s, const struct queue *queue, const struct group *like,
+                     const wide *less);
 bool queue_may_allocate(struct session *s, const struct queue *queue, const struct kind *kind,
                         struct why *why);
 /** Whether what a task's queue may have may begin at once, beside all that has not ended yet. */
@@ -295,10 +303,21 @@ struct victims victims_agree(struct session *s, bool reclaim, const struct task 
 struct victims victims_agree_on(struct session *s, const struct taking *taking,
                                 const struct task *first, const struct victims *from);
 
-/* Arguments: typed members of an object with a default; an error names the member. */
+/* Arguments: typed members of an object with a default; an error names the member. Numbers lie between
+ * -2147483648 and 2147483647, whole or not; ARG_TRUTH, for names of the reference's, is also a word for yes
+ * or no. */
 struct argument {
     const char *name;
-    enum { ARG_BOOL, ARG_INT, ARG_DOUBLE, ARG_TEXT, ARG_DURATION, ARG_OBJECT, ARG_ANY } kind;
+    enum {
+        ARG_BOOL,
+        ARG_TRUTH,
+        ARG_INT,
+        ARG_DOUBLE,
+        ARG_TEXT,
+        ARG_DURATION,
+        ARG_OBJECT,
+        ARG_ANY
+    } kind;
     size_t at; /* bool, int64_t, double, const char *, int64_t ms, const struct berth_value * */
 };
 /** Reads known members into out; a name that is not known is an error unless it begins with prefix. */
@@ -309,7 +328,7 @@ int err_under(struct err *err, const char *step);
 enum { POINTER_STEP_SIZE = 120 };
 /** A key that somebody wrote as a step of a pointer: "/" and the key, escaped, cut where it is long. */
 const char *pointer_step(const char *key, char out[POINTER_STEP_SIZE]);
-/** A number of kind int or double. */
+/** A number of kind int or double, within the bounds of arguments. */
 bool value_number(const struct berth_value *value, double *out);
 
 #endif

@@ -55,12 +55,31 @@ static void queue_sum(struct model *model, wide **sums, struct queue *queue,
     if (queue->n_sums < model->dims.n) {
         queue->allocated = mem_resize(queue->allocated, model->dims.n, sizeof(wide));
         queue->pending = mem_resize(queue->pending, model->dims.n, sizeof(wide));
+        queue->live = mem_resize(queue->live, model->dims.n, sizeof(wide));
         for (size_t i = queue->n_sums; i < model->dims.n; i++)
-            queue->allocated[i] = queue->pending[i] = 0;
+            queue->allocated[i] = queue->pending[i] = queue->live[i] = 0;
         queue->n_sums = model->dims.n;
     }
     for (size_t i = 0; i < asks->n; i++)
         (*sums)[asks->at[i].dim] += (wide)asks->at[i].value * times;
+}
+
+static void space_sum(struct model *model, struct space *space, const struct asks *asks,
+                      int64_t times)
+{
+    if (space->n_sums < model->dims.n) {
+        space->live = mem_resize(space->live, model->dims.n, sizeof(wide));
+        for (size_t i = space->n_sums; i < model->dims.n; i++)
+            space->live[i] = 0;
+        space->n_sums = model->dims.n;
+    }
+    for (size_t i = 0; i < asks->n; i++)
+        space->live[asks->at[i].dim] += (wide)asks->at[i].value * times;
+}
+
+static bool state_is_live(enum berth_task_state state)
+{
+    return state_is_allocated(state) || state == BERTH_TASK_RELEASING;
 }
 
 static void count_state(struct model *model, struct task *task, enum berth_task_state state, int by)
@@ -71,8 +90,12 @@ static void count_state(struct model *model, struct task *task, enum berth_task_
     task->group->n[state] += (uint32_t)by;
     if (state == BERTH_TASK_PENDING)
         model->n_pending += (uint64_t)by;
+    if (state_is_live(state))
+        space_sum(model, job->space, task_asks(task), by);
     if (!job->queue)
         return;
+    if (state_is_live(state))
+        queue_sum(model, &job->queue->live, job->queue, task_asks(task), by);
     if (state == BERTH_TASK_PENDING) {
         queue_sum(model, &job->queue->pending, job->queue, &task->group->kind->asks, by);
     } else if (state_is_allocated(state)) {
@@ -396,6 +419,38 @@ static void job_orphan(struct model *model, struct job *job)
     }
 }
 
+const struct space *space_find(const struct model *model, const char *name)
+{
+    return map_get(&model->space_map, name ? name : "");
+}
+
+static void job_join_space(struct model *model, struct job *job)
+{
+    const char *name = job->kept->namespace_ ? job->kept->namespace_ : "";
+    struct space *space = map_get(&model->space_map, name);
+
+    if (!space) {
+        space = NEW0(struct space);
+        space->name = text_copy(name);
+        map_put(&model->space_map, space->name, space);
+    }
+    space->n_jobs++;
+    job->space = space;
+}
+
+static void job_leave_space(struct model *model, struct job *job)
+{
+    struct space *space = job->space;
+
+    job->space = NULL;
+    if (--space->n_jobs)
+        return;
+    map_remove(&model->space_map, space->name);
+    free(space->name);
+    free(space->live);
+    free(space);
+}
+
 static void job_take_apart(struct model *model, struct job *job)
 {
     struct queue *queue = job->queue;
@@ -418,6 +473,7 @@ static void job_take_apart(struct model *model, struct job *job)
         queue_tidy(model, queue);
         job->queue = NULL;
     }
+    job_leave_space(model, job);
     free(job->groups);
     free(job->tasks);
     job->groups = NULL;
@@ -472,6 +528,7 @@ static void job_build(struct model *model, struct job *job, struct berth_job *ke
     struct task *task;
 
     job->kept = kept;
+    job_join_space(model, job);
     dims_of(model, &kept->min_resources);
     job->priority = job_priority(model, kept);
     job->min_available = least(kept);

@@ -117,20 +117,26 @@ static void hold_reasons(const struct cluster *c)
     }
 }
 
-/* Law 12: no bind takes a queue over its cap. After the books changed. */
+/* Law 12: no bind takes a queue over its cap, beside all that has not ended: so the ledger judges.
+ * After the books changed. */
 static void hold_caps(const struct cluster *c)
 {
     for (int q = 0; q < CLUSTER_QUEUES; q++) {
-        int64_t sum = 0;
+        int64_t sum = 0, slots = 0;
         bool took = false;
         for (size_t j = 0; j < c->n_jobs; j++) {
-            for (uint32_t i = 0; c->jobs[j].queue == q && i < c->jobs[j].replicas; i++)
-                if (c->jobs[j].tasks[i].state == BERTH_TASK_RUNNING) {
-                    sum += c->jobs[j].asks[0];
-                    took = took || c->jobs[j].tasks[i].started_at_ms == c->w.in.now_ms;
-                }
+            for (uint32_t i = 0; c->jobs[j].queue == q && i < c->jobs[j].replicas; i++) {
+                const struct cluster_task *t = &c->jobs[j].tasks[i];
+                if (t->node < 0)
+                    continue;
+                sum += c->jobs[j].asks[0];
+                slots += 1000;
+                took =
+                    took || (t->state == BERTH_TASK_RUNNING && t->started_at_ms == c->w.in.now_ms);
+            }
         }
         CHECK(!took || !c->caps[q] || sum <= c->caps[q]);
+        CHECK(!took || !c->slots[q] || slots <= c->slots[q]);
     }
 }
 
@@ -158,6 +164,7 @@ static bool is_short(const struct cluster *c, const struct berth_group *group, c
                      int64_t index)
 {
     int64_t on[CLUSTER_NODES][CLUSTER_DIMS] = { 0 }, of[CLUSTER_QUEUES] = { 0 };
+    int64_t slots[CLUSTER_QUEUES] = { 0 };
     bool found = false;
 
     for (size_t j = 0; j < c->n_jobs; j++)
@@ -166,6 +173,7 @@ static bool is_short(const struct cluster *c, const struct berth_group *group, c
             if (!still_runs(group, job, i, spared, index))
                 continue;
             of[job->queue] += job->asks[0];
+            slots[job->queue] += 1000;
             for (int d = 0; d < CLUSTER_DIMS; d++)
                 on[job->tasks[i].node][d] += job->asks[d];
         }
@@ -173,6 +181,7 @@ static bool is_short(const struct cluster *c, const struct berth_group *group, c
         const struct berth_part *part = &c->w.out.promised[k];
         const struct cluster_job *job = cluster_job_at((struct cluster *)c, part->task.job);
         of[job->queue] += job->asks[0];
+        slots[job->queue] += 1000;
         for (int d = 0; d < CLUSTER_DIMS; d++)
             on[cluster_node_at(c, part->node)][d] += job->asks[d];
     }
@@ -180,7 +189,8 @@ static bool is_short(const struct cluster *c, const struct berth_group *group, c
         for (int d = 0; d < CLUSTER_DIMS; d++)
             found = found || on[i][d] > c->nodes[i].offers[d];
     for (int q = 0; q < CLUSTER_QUEUES; q++)
-        found = found || (c->caps[q] && of[q] > c->caps[q]);
+        found =
+            found || (c->caps[q] && of[q] > c->caps[q]) || (c->slots[q] && slots[q] > c->slots[q]);
     return found;
 }
 

@@ -37,6 +37,7 @@ static void queue_free(struct queue *queue)
     free(queue->name);
     free(queue->allocated);
     free(queue->pending);
+    free(queue->live);
     VEC_FINI(&queue->placed);
     free(queue);
 }
@@ -71,6 +72,7 @@ void model_fini(struct model *model)
     for (at = 0; (entry = map_next(&model->queue_map, &at));)
         queue_free(entry->value);
     map_fini(&model->queue_map);
+    map_fini(&model->space_map);
     VEC_EACH (alike, &model->alikes) {
         free((*alike)->key);
         free(*alike);

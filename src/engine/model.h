@@ -149,11 +149,20 @@ struct queue {
     uint32_t at;                    /* its place among the known by rank, or NOWHERE */
     uint32_t n_jobs;
     wide *allocated, *pending; /* sums over its tasks by dimension; n_sums of them */
+    wide *live;                /* likewise of those that hold room, though they are being stopped */
     size_t n_sums;
     VEC_OF(struct placed) placed; /* by priority, in no order; none is 0 */
     struct job *first;            /* its jobs, in no order */
     void *seat;                   /* a session's own state of it */
     uint64_t seated;              /* by which session */
+};
+
+/* A namespace that has jobs. */
+struct space {
+    char *name;
+    uint32_t n_jobs;
+    wide *live; /* what its tasks hold, those that are being stopped too; n_sums of them */
+    size_t n_sums;
 };
 
 struct task_extra {
@@ -197,6 +206,7 @@ struct job {
     uint32_t at;            /* its place in model->jobs, or NOWHERE */
     struct queue *queue;    /* NULL: it names none */
     struct job *queue_next, **queue_link;
+    struct space *space;
     int32_t priority;
     uint32_t min_available;
     struct group *groups;
@@ -283,7 +293,7 @@ struct model {
     size_t n_lacking;                    /* nodes that offer no cpu, or no memory */
     size_t columns_cap;                  /* nodes, of columns, rows and gauges */
 
-    struct map node_map, job_map, queue_map, kind_map, alike_map;
+    struct map node_map, job_map, queue_map, space_map, kind_map, alike_map;
     VEC_OF(struct node *) nodes;   /* known, by rank */
     VEC_OF(struct job *) jobs;     /* known, by rank; NULL where one ended */
     VEC_OF(struct queue *) queues; /* known, by rank */
@@ -355,6 +365,8 @@ struct node *node_ref(struct model *model, const char *id);
 /** Ends a stand-in that nothing hangs on any more. */
 void node_tidy(struct model *model, struct node *node);
 struct queue *queue_find(const struct model *model, const char *name);
+/** The namespace of that name, NULL being "", if it has jobs; NULL. */
+const struct space *space_find(const struct model *model, const char *name);
 struct queue *queue_ref(struct model *model, const char *name);
 void queue_tidy(struct model *model, struct queue *queue);
 struct job *job_find(const struct model *model, const char *id);

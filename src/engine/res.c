@@ -64,13 +64,6 @@ void res_job(const struct session *s, const struct job *job, bool promised, wide
     }
 }
 
-void res_leaving(const struct job *job, wide *to)
-{
-    for (size_t i = 0; job->n[BERTH_TASK_RELEASING] && i < job->n_tasks; i++)
-        if (job->tasks[i].state == BERTH_TASK_RELEASING)
-            res_add_asks(to, task_asks(&job->tasks[i]), 1);
-}
-
 void res_minimum(struct session *s, const struct job *job, wide *to)
 {
     res_add_amounts(s, to, NULL, &job->kept->min_resources);

@@ -24,8 +24,6 @@ void res_add_asks(wide *to, const struct asks *asks, wide times);
 void res_add_amounts(struct session *s, wide *to, bool *has, const struct berth_amounts *amounts);
 /** What a job's tasks hold: allocated, and (promised) what it was promised in this session. */
 void res_job(const struct session *s, const struct job *job, bool promised, wide *to);
-/** What those of its tasks hold that are being stopped. */
-void res_leaving(const struct job *job, wide *to);
 /** The job's least resources. */
 void res_minimum(struct session *s, const struct job *job, wide *to);
 

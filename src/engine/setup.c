@@ -118,6 +118,18 @@ static int setup_plugin(struct setup *setup, const struct berth_plugin_use *from
     return 0;
 }
 
+/* What a plugin votes and adds it would twice. */
+static int check_twice(const struct setup *setup, struct err *err)
+{
+    const struct plugin_use *last = &setup->uses[setup->n_uses - 1];
+
+    for (const struct plugin_use *use = setup->uses; use < last; use++)
+        if (use->plugin == last->plugin)
+            return err_set(err, -EINVAL, "/name: %s stands in tier %zu already", last->plugin->name,
+                           use->tier);
+    return 0;
+}
+
 static int setup_tiers(struct setup *setup, const struct berth_tier *tiers, size_t n,
                        struct err *err)
 {
@@ -131,6 +143,8 @@ static int setup_tiers(struct setup *setup, const struct berth_tier *tiers, size
         for (size_t k = 0; k < tiers[i].n; k++) {
             char step[64];
             int r = setup_plugin(setup, &tiers[i].plugins[k], i, err);
+            if (r == 0)
+                r = check_twice(setup, err);
             if (r == 0)
                 continue;
             snprintf(step, sizeof(step), "/tiers/%zu/plugins/%zu", i, k);

@@ -70,8 +70,8 @@ static void dump_queue(const struct queue *queue, struct str *out)
 {
     str_addf(out, "queue %s %u:", queue->name, queue->n_jobs);
     for (size_t d = 0; d < queue->n_sums; d++)
-        str_addf(out, " %" PRId64 "/%" PRId64, (int64_t)queue->allocated[d],
-                 (int64_t)queue->pending[d]);
+        str_addf(out, " %" PRId64 "/%" PRId64 "/%" PRId64, (int64_t)queue->allocated[d],
+                 (int64_t)queue->pending[d], (int64_t)queue->live[d]);
     str_add(out, "\n");
 }
 

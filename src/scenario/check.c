@@ -115,11 +115,25 @@ static json_t *reason_value(const struct berth_reason *reason)
     return object;
 }
 
+/* Which devices a task holds, by index. */
+static void describe_gpus(const struct known_task *task, json_t *gpus)
+{
+    CLEANUP(arena_fini) struct arena arena = { 0 };
+    struct berth_numbers held = gpus_held(&task->state, &arena);
+    json_t *list = held.n ? json_array() : NULL;
+
+    for (size_t i = 0; i < held.n; i++)
+        json_array_append_new(list, json_integer(held.at[i]));
+    if (list)
+        json_object_set_new(gpus, task->key, list);
+}
+
 static void describe_task(const struct known_task *task, json_t *answer)
 {
     set_text(json_object_get(answer, "bind"), task->key, task->bound);
     set_text(json_object_get(answer, "pipelined"), task->key, task->pipelined);
     set_text(json_object_get(answer, "reserve"), task->key, task->reserved);
+    describe_gpus(task, json_object_get(answer, "gpus"));
     if (task->is_evicted)
         json_array_append_new(json_object_get(answer, "evict"), json_string(task->key));
     if (task->failed)
@@ -150,7 +164,7 @@ static void describe_orders(const struct run *run, json_t *provision)
 /* What came, in the words of `expect`. */
 static json_t *describe(const struct run *run)
 {
-    static const char *const objects[] = { "bind",  "pipelined", "reserve",
+    static const char *const objects[] = { "bind",  "gpus",      "pipelined", "reserve",
                                            "fails", "provision", "reasons" };
     json_t *answer = json_object();
 

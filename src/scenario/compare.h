@@ -13,6 +13,8 @@ MUST_CHECK int compare_after(struct run *run, struct str *faults, struct err *er
 
 /** Why tasks and jobs wait, in the words of profile volcano. */
 void compare_messages(struct run *run, struct str *faults);
+/** The indexes of the devices that a task holds, in rising order; in the arena. */
+struct berth_numbers gpus_held(const struct berth_task *task, struct arena *arena);
 /** Likewise the cores and devices held at the end. */
 MUST_CHECK int compare_devices(struct run *run, struct str *faults, struct err *err);
 

@@ -62,7 +62,17 @@ static void compare_numbers(const char *what, const char *of, const json_t *want
                  str_text(&b));
 }
 
-/* Which devices a task holds, by index. */
+struct berth_numbers gpus_held(const struct berth_task *task, struct arena *arena)
+{
+    uint32_t *held = ARENA_NEW0_N(arena, uint32_t, task->n_shares + 1);
+    size_t n = task->node ? task->n_shares : 0;
+
+    for (size_t i = 0; i < n; i++)
+        held[i] = task->shares[i].index;
+    qsort(held, n, sizeof(*held), cmp_u32);
+    return (struct berth_numbers){ held, n };
+}
+
 static void compare_gpus(struct run *run, struct arena *arena, struct str *faults)
 {
     const json_t *object = json_object_get(run->s->expect, "gpus"), *list;
@@ -71,12 +81,7 @@ static void compare_gpus(struct run *run, struct arena *arena, struct str *fault
     json_object_foreach((json_t *)object, key, list)
     {
         const struct known_task *task = map_get(&run->s->task_by_key, key);
-        const struct berth_task *state = &task->state;
-        uint32_t *held = ARENA_NEW0_N(arena, uint32_t, state->n_shares + 1);
-        struct berth_numbers came = { held, state->node ? state->n_shares : 0 };
-        for (size_t i = 0; i < came.n; i++)
-            held[i] = state->shares[i].index;
-        qsort(held, came.n, sizeof(*held), cmp_u32);
+        struct berth_numbers came = gpus_held(&task->state, arena);
         compare_numbers("gpus", key, list, &came, faults);
     }
 }

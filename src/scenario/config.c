@@ -122,6 +122,9 @@ static void refuse_by_engine(const struct json_at *at, const struct err *err)
         pointer = text_copy(above);
     else
         pointer = text_format("%s%.*s", above, (int)(colon - err->text), err->text);
+    for (size_t i = 0; i < problem_n_kept(at->problem); i++)
+        if (text_eq(at->problem->fields[i].pointer, pointer))
+            return; /* what could not be read was told of */
     problem_add(at->problem, PROBLEM_INVALID_FIELD, pointer, "%s",
                 err->text[0] == '/' && colon ? colon + 2 : err->text);
 }

@@ -351,7 +351,7 @@ TEST(cycle_binds_a_backlog_in_rounds)
     stage_close(&stage);
 }
 
-/* ---- quotas ---- */
+/* ---- quotas and caps ---- */
 
 static const char evicted[] = "\"state\":\"ended\",\"cause\":\"EVICTED\",\"signal\":15";
 
@@ -394,47 +394,79 @@ static void decide(struct stage *stage)
     scene_cancel(&stage->scene, job);
 }
 
-/* Whoever is being stopped counts for both: the ledger would refuse who comes too early. */
-TEST(cycle_decides_nothing_that_a_quota_would_refuse)
+/* Where two may run: who is being stopped counts, as the ledger would refuse who comes too early. */
+static void play_two(struct stage *stage)
 {
     enum { N = 8 };
+    char attempts[N][NAME_ATTEMPT_SIZE], victim[NAME_ATTEMPT_SIZE];
+    struct cycle_metrics metrics;
+    uint64_t jobs[N];
+
+    stage_join(stage);
+    for (size_t i = 0; i < N; i++)
+        jobs[i] = submit_core(stage, 1);
+    stage_lead(stage);
+    start_next(stage, attempts[0]);
+    for (size_t i = 0; i + 1 < N; i++) { /* two run; one of them goes, the next comes */
+        start_next(stage, attempts[i + 1]);
+        scene_cancel(&stage->scene, jobs[i]);
+        json_decref(agent_expect(&stage->agent, "stop", attempts[i]));
+        decide(stage);
+        CHECK_TEXT(agent_report(&stage->agent, attempts[i], evicted), "");
+    }
+    /* The room of the other is free. Of these two one takes it, and the urgent one evicts. */
+    submit_core(stage, 1);
+    start_next(stage, attempts[0]);
+    submit_core(stage, 9);
+    expect_some(&stage->agent, "stop", victim);
+    decide(stage);
+    CHECK_TEXT(agent_report(&stage->agent, victim, evicted), "");
+    start_next(stage, victim);
+    decide(stage);
+    cycle_metrics(stage->cycle, &metrics);
+    CHECK_EQ(metrics.refused, 0);
+}
+
+TEST(cycle_decides_nothing_that_a_quota_would_refuse)
+{
     static struct berth_amount cores[] = { { "cpu", 2000 }, { "pods", 3000 } };
     static struct berth_quota quota = { .name = "q",
                                         .namespace_ = "default",
                                         .hard = { cores, 2 } };
     struct berth_delta object = { .kind = BERTH_QUOTA, .quota = &quota };
     struct cycle_options options = { .from = { .objects = &object, .n_objects = 1 } };
-    char attempts[N][NAME_ATTEMPT_SIZE], victim[NAME_ATTEMPT_SIZE];
-    struct cycle_metrics metrics;
     struct stage stage;
-    uint64_t jobs[N];
 
     stage_open_with(&stage, &options);
     tell_quota(&stage, &options.from);
-    stage_join(&stage);
-    for (size_t i = 0; i < N; i++)
-        jobs[i] = submit_core(&stage, 1);
-    stage_lead(&stage);
-    start_next(&stage, attempts[0]);
-    for (size_t i = 0; i + 1 < N; i++) { /* two run; one of them goes, the next comes */
-        start_next(&stage, attempts[i + 1]);
-        scene_cancel(&stage.scene, jobs[i]);
-        json_decref(agent_expect(&stage.agent, "stop", attempts[i]));
-        decide(&stage);
-        CHECK_TEXT(agent_report(&stage.agent, attempts[i], evicted), "");
-    }
-    /* The room of the other is free. Of these two one takes it, and the urgent one evicts. */
-    submit_core(&stage, 1);
-    start_next(&stage, attempts[0]);
-    submit_core(&stage, 9);
-    expect_some(&stage.agent, "stop", victim);
-    decide(&stage);
-    CHECK_TEXT(agent_report(&stage.agent, victim, evicted), "");
-    start_next(&stage, victim);
-    decide(&stage);
-    cycle_metrics(stage.cycle, &metrics);
-    CHECK_EQ(metrics.refused, 0);
+    play_two(&stage);
     stage_close(&stage);
+}
+
+TEST(cycle_decides_nothing_that_a_cap_would_refuse)
+{
+    static const struct {
+        const char *name, *spec;
+    } rows[] = {
+        { "of cores", "{\"cap\":{\"cpu\":2000}}" },
+        { "of tasks", "{\"cap\":{\"pods\":2000}}" },
+    };
+
+    ROW_EACH (c, rows) {
+        struct op *op = op_new(OP_QUEUE_PUT, NULL, NULL);
+        struct stage stage;
+
+        op->queue_put.name = text_copy("default");
+        op->queue_put.parent = text_copy("root");
+        op->queue_put.spec = text_copy(c->spec);
+        op->queue_put.by = text_copy("ann");
+        stage_open(&stage);
+        scene_ask(&stage.scene, op);
+        CHECK_EQ(op->problem.code, PROBLEM_NONE);
+        op_free(op);
+        play_two(&stage);
+        stage_close(&stage);
+    }
 }
 
 /* ---- room that others make ---- */

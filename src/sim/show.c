@@ -118,7 +118,7 @@ static char *outcome(const json_t *answer, const char *task)
         { "reserve", "reserved on " },
         { "fails", "fails: " },
     };
-    const json_t *evicted = json_object_get(answer, "evict"), *item, *reason;
+    const json_t *evicted = json_object_get(answer, "evict"), *item, *reason, *gpus;
     struct str out = { 0 };
     size_t i;
 
@@ -128,6 +128,12 @@ static char *outcome(const json_t *answer, const char *task)
         if (value)
             str_addf(&out, "%s%s%s", out.len ? ", " : "", rows[i].words, value);
     }
+    gpus = json_object_get(json_object_get(answer, "gpus"), task);
+    json_array_foreach(gpus, i, item) str_addf(&out, "%s%lld",
+                                               i         ? ","
+                                               : out.len ? ", gpu "
+                                                         : "gpu ",
+                                               (long long)json_integer_value(item));
     json_array_foreach(evicted, i, item) if (strcmp(json_string_value(item), task) == 0)
         str_addf(&out, "%sevicted", out.len ? ", " : "");
     reason = json_object_get(json_object_get(answer, "reasons"), task);

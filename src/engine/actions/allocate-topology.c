@@ -25,10 +25,10 @@ static bool is_enough(struct session *s, const struct sub_job *sub)
 /* Room that is free is taken, or with the rest only promised. */
 static void put(struct statement *stmt, struct task *task, const struct choice *choice)
 {
-    if (choice->room <= ROOM_IDLE_OUTSIDE && !stmt->s->promises)
-        statement_allocate(stmt, task, choice->node, choice->score);
-    else
+    if (stmt->s->promises)
         statement_pipeline(stmt, task, choice->node, false, choice->score);
+    else
+        place_task(stmt, task, choice);
 }
 
 /* Places a sub-job's tasks in a domain until it is ready. */

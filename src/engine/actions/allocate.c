@@ -50,6 +50,16 @@ static bool is_skipped(const struct session *s, const struct seat *seat, const s
                : seat->failed[task->group->at] && task->group->kind == seat->stuck;
 }
 
+void place_task(struct statement *stmt, struct task *task, const struct choice *choice)
+{
+    struct seat *seat = seat_of(stmt->s, task->group->job);
+
+    if (choice->room <= ROOM_IDLE_OUTSIDE && task_may_start(stmt->s, task, &seat->why))
+        statement_allocate(stmt, task, choice->node, choice->score);
+    else
+        statement_pipeline(stmt, task, choice->node, false, choice->score);
+}
+
 struct statement allocate_tasks(struct session *s, struct job *job, bool *done)
 {
     struct statement stmt = statement_open(s);
@@ -70,10 +80,7 @@ struct statement allocate_tasks(struct session *s, struct job *job, bool *done)
                 continue;
             break;
         }
-        if (choice.room <= ROOM_IDLE_OUTSIDE)
-            statement_allocate(&stmt, task, choice.node, choice.score);
-        else
-            statement_pipeline(&stmt, task, choice.node, false, choice.score);
+        place_task(&stmt, task, &choice);
         if (job_is_ready(s, job))
             break;
     }
@@ -263,15 +270,27 @@ static bool is_ready_to_go(struct session *s, struct job *job)
  * would go beyond that, it waits until all the others have come to theirs. Else what goes beyond might be taken
  * back at once. A job that finds no room anyhow is no reason to wait: else it would matter how many of
  * those that are alike are looked at.
+ *
+ * Who waits so hides those behind it of its queue, some of whom could take room back all the same. Before
+ * anybody begins beyond its share, those of all other queues pass.
  */
-struct turns {
-    struct rounds rounds;
-    VEC_OF(struct queue *) beyond; /* they wait for the rest */
-    bool within;                   /* only what could be taken back is given yet */
-    bool forgets;                  /* which nodes refused a role */
+enum stage {
+    STAGE_WITHIN,  /* only what could be taken back is given yet */
+    STAGE_PASSING, /* likewise, and who would go beyond is passed by those behind it */
+    STAGE_ALL
 };
 
-static bool is_taken_back(const struct session *s)
+struct turns {
+    struct rounds rounds;
+    enum stage stage;
+    VEC_OF(struct queue *) waiting; /* for the next stage */
+    VEC_OF(struct job *) passed;
+    const struct queue *first; /* all others were let pass for its sake; NULL: none was yet */
+    bool all_passed;
+    bool forgets; /* which nodes refused a role */
+};
+
+bool is_taken_back(const struct session *s)
 {
     return !s->setup->is_reference && !s->setup->is_beam &&
            (setup_has_action(s->setup, "reclaim") || setup_has_action(s->setup, "gangreclaim"));
@@ -314,37 +333,74 @@ static bool goes_beyond(struct session *s, struct job *job)
     return beyond;
 }
 
-static void give_turn(struct session *s, struct turns *turns, struct queue *queue)
+/* In its turn; true: it waits for another stage, and its queue with it. */
+static bool is_put_off(struct session *s, struct turns *turns, struct job *job)
+{
+    bool puts_off = turns->stage == STAGE_WITHIN ||
+                    (turns->stage == STAGE_ALL && !turns->all_passed &&
+                     job->queue != turns->first && turns->rounds.queues.items.n > 0);
+
+    if (turns->stage == STAGE_PASSING && goes_beyond(s, job)) {
+        VEC_PUSH(&turns->passed, job);
+        return false;
+    }
+    if (visit(s, &turns->rounds, job, puts_off && goes_beyond(s, job))) {
+        rounds_return_job(&turns->rounds, job);
+        return true;
+    }
+    rounds_go_on(&turns->rounds, job);
+    return false;
+}
+
+/* The turn of a queue; true: it waits for another stage. */
+static bool give_turn(struct session *s, struct turns *turns, struct queue *queue)
 {
     struct job *job;
 
     if (queue_is_overused(s, queue)) {
         note_over(s, &turns->rounds, queue);
-        return;
+        return false;
     }
     job = rounds_job(&turns->rounds, queue);
     if (!job)
-        return;
+        return turns->stage == STAGE_PASSING;
     list_tasks(s, job);
     seat_of(s, job)->forgets = turns->forgets;
-    if (visit(s, &turns->rounds, job, turns->within && goes_beyond(s, job))) {
-        rounds_return_job(&turns->rounds, job);
-        VEC_PUSH(&turns->beyond, queue);
-        return;
-    }
-    rounds_go_on(&turns->rounds, job);
+    if (is_put_off(s, turns, job))
+        return true;
     rounds_return_queue(&turns->rounds, queue);
+    return false;
 }
 
-static void give_turns(struct session *s, struct turns *turns)
+static void return_waiting(struct turns *turns)
+{
+    VEC_EACH (job, &turns->passed)
+        rounds_return_job(&turns->rounds, *job);
+    VEC_EACH (queue, &turns->waiting)
+        rounds_return_queue(&turns->rounds, *queue);
+    turns->passed.n = turns->waiting.n = 0;
+}
+
+static void give_turns(struct session *s, struct turns *turns, enum stage stage)
 {
     struct queue *queue;
 
-    while (!session_is_spent(s) && (queue = rounds_queue(&turns->rounds)))
-        give_turn(s, turns, queue);
+    turns->stage = stage;
+    while (!session_is_spent(s) && (queue = rounds_queue(&turns->rounds))) {
+        if (!give_turn(s, turns, queue))
+            continue;
+        VEC_PUSH(&turns->waiting, queue);
+        if (stage == STAGE_ALL) {
+            turns->all_passed = turns->first;
+            turns->first = queue;
+            give_turns(s, turns, STAGE_PASSING);
+            turns->stage = stage;
+        }
+    }
+    return_waiting(turns);
 }
 
-static const struct argument known[] = { { "predicateErrorCacheEnable", ARG_BOOL, 0 } };
+static const struct argument known[] = { { "predicateErrorCacheEnable", ARG_TRUTH, 0 } };
 
 static void run(struct session *s, const struct berth_value *arguments)
 {
@@ -352,7 +408,7 @@ static void run(struct session *s, const struct berth_value *arguments)
         bool cache;
     } read = { true };
     struct err err = { 0 };
-    struct turns turns = { .within = is_taken_back(s) };
+    struct turns turns = { .all_passed = !is_taken_back(s) };
 
     if (arguments_read(arguments, known, COUNT_OF(known), NULL, &read, &err) < 0)
         return; /* was checked when the configuration came */
@@ -364,12 +420,11 @@ static void run(struct session *s, const struct berth_value *arguments)
         if (is_ready_to_go(s, *job))
             rounds_add_job(&turns.rounds, *job);
     rounds_add_lines(&turns.rounds, is_ready_to_go);
-    give_turns(s, &turns);
-    turns.within = false;
-    VEC_EACH (queue, &turns.beyond)
-        rounds_return_queue(&turns.rounds, *queue);
-    give_turns(s, &turns);
-    VEC_FINI(&turns.beyond);
+    if (!turns.all_passed)
+        give_turns(s, &turns, STAGE_WITHIN);
+    give_turns(s, &turns, STAGE_ALL);
+    VEC_FINI(&turns.waiting);
+    VEC_FINI(&turns.passed);
     rounds_fini(&turns.rounds);
 }
 

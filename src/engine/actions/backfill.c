@@ -1,6 +1,6 @@
 /*
  * Backfill: tasks that ask for nothing, wherever the predicates let them. They take a slot and no
- * more, so shares and caps are not asked; quotas are, which may count slots.
+ * more, so shares are not asked; caps and quotas are, which may count slots.
  */
 #include "engine/actions.h"
 #include "engine/lines.h"
@@ -18,10 +18,7 @@ static void place(struct session *s, struct statement *stmt, struct task *task)
         seat_of(s, job)->stuck = task->group->kind;
         return;
     }
-    if (choice.room <= ROOM_IDLE_OUTSIDE)
-        statement_allocate(stmt, task, choice.node, choice.score);
-    else
-        statement_pipeline(stmt, task, choice.node, false, choice.score);
+    place_task(stmt, task, &choice);
 }
 
 /* A job is ready for allocate once those that ask for nothing can make it so; here they must be there. */
@@ -100,7 +97,7 @@ static int check(const struct berth_value *arguments, struct err *err)
     struct {
         bool cache;
     } read;
-    static const struct argument known[] = { { "predicateErrorCacheEnable", ARG_BOOL, 0 } };
+    static const struct argument known[] = { { "predicateErrorCacheEnable", ARG_TRUTH, 0 } };
 
     return arguments_read(arguments, known, COUNT_OF(known), NULL, &read, err);
 }

@@ -26,7 +26,7 @@ struct arguments {
 
 static const struct argument known[] = {
     { "maxDomains", ARG_INT, offsetof(struct arguments, max_domains) },
-    { "allowWholeBundle", ARG_BOOL, offsetof(struct arguments, allow_whole) },
+    { "allowWholeBundle", ARG_TRUTH, offsetof(struct arguments, allow_whole) },
 };
 
 /* --- What is to be placed */
@@ -330,7 +330,7 @@ static void visit(struct session *s, struct job *job, bool reclaim, const struct
     domains = gradients_of(s, &whole, &topology_of(s)->at[0]);
     found = s->setup->is_reference ? first_that_will_do(&h, &domains, most)
                                    : cheapest(&h, &domains, most);
-    if (!found || !job_is_pipelined(s, job)) {
+    if (!found || !job_is_pipelined(s, job) || (!reclaim && !take_may_evict(&stmt, job))) {
         statement_discard(&stmt);
         return;
     }

@@ -18,8 +18,8 @@ struct arguments {
 };
 
 static const struct argument known[] = {
-    { "predicateErrorCacheEnable", ARG_BOOL, offsetof(struct arguments, cache) },
-    { "enableTopologyAwarePreemption", ARG_BOOL, offsetof(struct arguments, dry_run) },
+    { "predicateErrorCacheEnable", ARG_TRUTH, offsetof(struct arguments, cache) },
+    { "enableTopologyAwarePreemption", ARG_TRUTH, offsetof(struct arguments, dry_run) },
     { "topologyAwarePreemptWorkerNum", ARG_INT, offsetof(struct arguments, workers) },
     { "minCandidateNodesPercentage", ARG_INT, offsetof(struct arguments, percent) },
     { "minCandidateNodesAbsolute", ARG_INT, offsetof(struct arguments, least) },

@@ -155,14 +155,6 @@ static bool has_enough(const struct search *search)
 
 /* --- The largest first */
 
-static void put(struct statement *stmt, struct task *task, const struct choice *choice)
-{
-    if (choice->room <= ROOM_IDLE_OUTSIDE)
-        statement_allocate(stmt, task, choice->node, choice->score);
-    else
-        statement_pipeline(stmt, task, choice->node, false, choice->score);
-}
-
 static bool is_done(const struct search *search)
 {
     return job_is_ready(search->s, search->job) ||
@@ -185,7 +177,7 @@ static bool largest_first(const struct search *search, struct statement *stmt)
                 left_out += class->n - k;
                 break;
             }
-            put(stmt, class->tasks[k], &choice);
+            place_task(stmt, class->tasks[k], &choice);
             if (job_is_ready(s, search->job))
                 return true;
         }
@@ -289,7 +281,7 @@ static bool place_next(struct search *search, struct turn *turn)
         if (fit_fail(s, class->kind, node, &room) != FAIL_NONE ||
             (search->idle_only && room > ROOM_IDLE_OUTSIDE) || !protect_allows(s, task, node))
             continue;
-        put(&stmt, task, &(struct choice){ node, room, class->scores[turn->pos] });
+        place_task(&stmt, task, &(struct choice){ node, room, class->scores[turn->pos] });
         class->n_on[turn->pos]++;
         turn->is_placed = true;
         search->steps--;

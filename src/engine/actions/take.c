@@ -13,20 +13,15 @@
 #include <string.h>
 
 #include "engine/actions.h"
+#include "engine/actions/clear.h"
 #include "engine/actions/give_back.h"
 #include "engine/devices.h"
 #include "engine/hunt.h"
 #include "engine/protect.h"
 #include "engine/res.h"
 #include "engine/room.h"
-#include "engine/sheet.h"
 #include "engine/take.h"
 #include "engine/victims.h"
-
-static const char *reason_of(bool reclaim)
-{
-    return reclaim ? "reclaim" : "preempt";
-}
 
 static int64_t min_runtime(const struct session *s, const struct job *job)
 {
@@ -76,41 +71,6 @@ bool take_may_go(struct session *s, const struct job *mine, const struct task *v
                    : theirs->queue == mine->queue;
 }
 
-/* Held room goes before anybody who runs, else the order stays. */
-static void put_held_first(struct session *s, struct victims *set)
-{
-    struct task **sorted = ARENA_NEW0_N(s->lists, struct task *, set->n + 1);
-    size_t n = 0;
-
-    if (!s->rooms.n)
-        return;
-    for (int runs = 0; runs < 2; runs++)
-        for (size_t i = 0; i < set->n; i++)
-            if ((set->at[i]->state != BERTH_TASK_PIPELINED) == runs)
-                sorted[n++] = set->at[i];
-    set->at = sorted;
-}
-
-static struct victims find_victims(struct session *s, const struct task *task,
-                                   const struct node *node, bool reclaim)
-{
-    struct victims from = node_tasks(s, node), set;
-    size_t n = 0;
-
-    for (size_t i = 0; i < from.n; i++)
-        if (take_may_go(s, task->group->job, from.at[i], reclaim) &&
-            (!task->group->kind->best_effort || from.at[i]->group->kind->best_effort))
-            from.at[n++] = from.at[i];
-    from.n = n;
-    if (!n)
-        return from;
-    set = victims_agree(s, reclaim, task, &from);
-    if (set.n)
-        victims_sort(s, &set, task->group->job);
-    put_held_first(s, &set);
-    return set;
-}
-
 void take_room_whole(struct statement *stmt, const struct held_room *room, const char *reason)
 {
     for (size_t i = 0; i < room->n; i++)
@@ -118,196 +78,11 @@ void take_room_whole(struct statement *stmt, const struct held_room *room, const
             statement_take(stmt, room->at[i], room, reason);
 }
 
-/* Whether it is there to be evicted, or holds room, yet. */
-static bool is_there(const struct session *s, const struct task *task)
-{
-    return state_is_allocated(task->state) || task_room(s, task);
-}
-
-/* Evicts a task that its job can spare, or with it all of its job; or takes what is held with it. */
-static void evict_unit(struct statement *stmt, struct task *task, const char *reason)
-{
-    struct job *job = task->group->job;
-    const struct held_room *room = task_room(stmt->s, task);
-
-    if (room) {
-        take_room_whole(stmt, room, reason);
-        return;
-    }
-    if (stmt->s->policy->victim_unit == UNIT_TASK || job_n_ready(job) > job->min_available) {
-        statement_evict(stmt, task, reason);
-        return;
-    }
-    for (size_t i = 0; i < job->n_tasks; i++)
-        if (state_is_allocated(job->tasks[i].state))
-            statement_evict(stmt, &job->tasks[i], reason);
-}
-
-/* Whether the node suits a class, room left aside; a machine on its way as well as one that is there. */
-static bool suits(struct session *s, const struct kind *kind, const struct node *node)
-{
-    return node->kept->state == NODE_COMING ? !fit_coming(s, kind, node)
-                                            : !fit_predicate(s, kind, node);
-}
-
 bool take_may_try(struct session *s, const struct kind *kind, const struct node *node)
 {
     if (node->kept->state == NODE_COMING)
-        return s->rooms.n && suits(s, kind, node);
+        return s->rooms.n && node_suits(s, kind, node);
     return fit_is_resolvable(s, kind, node);
-}
-
-static bool fits(struct session *s, const struct task *task, const struct node *node)
-{
-    struct why why;
-
-    return queue_may_allocate(s, task->group->job->queue, task->group->kind, &why) &&
-           fits_future(s, task, node, NULL) && suits(s, task->group->kind, node) &&
-           protect_allows(s, task, node);
-}
-
-static void add_held(struct cost *cost, const struct job *job)
-{
-    if (job->priority > cost->held_priority)
-        cost->held_priority = job->priority;
-    cost->n_held++;
-}
-
-struct cost cost_of(const struct session *s, size_t mark)
-{
-    struct cost cost = { .priority = INT64_MIN, .held_priority = INT64_MIN };
-
-    for (size_t i = mark; i < s->log.n; i++) {
-        const struct task *task = s->log.at[i].task;
-        int64_t from = task->checkpoint_at_ms > task->started_at_ms ? task->checkpoint_at_ms
-                                                                    : task->started_at_ms;
-        if (s->log.at[i].kind == OP_TAKE)
-            add_held(&cost, task->group->job);
-        if (s->log.at[i].kind != OP_EVICT)
-            continue;
-        cost.n_broken += job_may_lose(task->group->job) < 0;
-        if (task->group->job->priority > cost.priority)
-            cost.priority = task->group->job->priority;
-        if (from && s->in.now_ms > from)
-            cost.lost += (wide)(s->in.now_ms - from) * (1 + asks_of(task_asks(task), DIM_CPU));
-        cost.n++;
-    }
-    return cost;
-}
-
-int cost_cmp(const struct cost *a, const struct cost *b)
-{
-    if (a->n_broken != b->n_broken)
-        return a->n_broken < b->n_broken ? -1 : 1;
-    if (a->priority != b->priority)
-        return a->priority < b->priority ? -1 : 1;
-    if (a->lost != b->lost)
-        return a->lost < b->lost ? -1 : 1;
-    if (a->n != b->n)
-        return a->n < b->n ? -1 : 1;
-    if (a->held_priority != b->held_priority)
-        return a->held_priority < b->held_priority ? -1 : 1;
-    return (a->n_held > b->n_held) - (a->n_held < b->n_held);
-}
-
-/* Evicts those marked, in their order. */
-static void evict_marked(struct statement *stmt, const struct victims *set, const bool *marked,
-                         const char *reason)
-{
-    for (size_t i = 0; i < set->n; i++)
-        if (marked[i] && is_there(stmt->s, set->at[i]))
-            evict_unit(stmt, set->at[i], reason);
-}
-
-/* Whether evicting one of them is always evicting just that one. */
-static bool go_one_by_one(const struct session *s, const struct victims *set)
-{
-    for (size_t i = 0; i < set->n; i++) {
-        const struct held_room *room = task_room(s, set->at[i]);
-        if (room && room->n > 1)
-            return false;
-    }
-    for (size_t i = 0; i < set->n && s->policy->victim_unit != UNIT_TASK; i++) {
-        const struct job *job = set->at[i]->group->job;
-        uint32_t n = job_n_ready(job);
-        if (n > 1 && n < job->min_available + set->n)
-            return false;
-    }
-    return true;
-}
-
-/* Whether room for amounts is all that can keep the task from the node, whoever of them goes. */
-static bool is_about_amounts(struct session *s, const struct task *task, const struct node *node,
-                             const struct victims *set)
-{
-    struct why why;
-
-    return !s->in.is_cold && !s->protect && !node->n_over && sheet_is_plain(s, task->group->kind) &&
-           !fit_predicate(s, task->group->kind, node) &&
-           queue_may_allocate(s, task->group->job->queue, task->group->kind, &why) &&
-           !victims_are_guarded(s, set);
-}
-
-/* Marks in order until the task would fit, then takes back each without whom it would too. */
-static void mark_by_amounts(const struct session *s, const struct task *task,
-                            const struct node *node, const struct victims *set, bool *marked)
-{
-    size_t n = 0;
-
-    while (n < set->n && !fits_without(s, task, node, set, marked))
-        marked[n++] = true;
-    for (size_t i = n; s->policy->victim_set == VICTIM_SET_MINIMAL && i-- > 0;) {
-        marked[i] = false;
-        if (!fits_without(s, task, node, set, marked))
-            marked[i] = true;
-    }
-}
-
-/* The same by evicting and asking all checks; false: it cannot be. */
-static bool mark_by_trial(struct statement *stmt, const struct task *task, const struct node *node,
-                          const struct victims *set, bool *marked, const char *reason)
-{
-    struct session *s = stmt->s;
-    size_t n = 0;
-
-    for (; n < set->n && !fits(s, task, node); n++) {
-        marked[n] = true;
-        if (is_there(s, set->at[n]))
-            evict_unit(stmt, set->at[n], reason);
-    }
-    if (!fits(s, task, node)) {
-        statement_discard(stmt);
-        return false;
-    }
-    for (size_t i = n; s->policy->victim_set == VICTIM_SET_MINIMAL && i-- > 0;) {
-        statement_discard(stmt);
-        marked[i] = false;
-        evict_marked(stmt, set, marked, reason);
-        if (!fits(s, task, node))
-            marked[i] = true;
-    }
-    statement_discard(stmt);
-    return true;
-}
-
-/*
- * Makes room on a node: evicts in order until the task fits, then keeps back each, most urgent
- * first, without whom it fits too. What was done stands in the statement, also where it was in vain.
- */
-static bool clear_node(struct statement *stmt, struct task *task, struct node *node, bool reclaim)
-{
-    struct session *s = stmt->s;
-    struct victims set = find_victims(s, task, node, reclaim);
-    bool *marked = ARENA_NEW0_N(s->lists, bool, set.n + 1);
-
-    if (!set.n || !fits_future(s, task, node, &set))
-        return false;
-    if (go_one_by_one(s, &set) && is_about_amounts(s, task, node, &set))
-        mark_by_amounts(s, task, node, &set, marked);
-    else if (!mark_by_trial(stmt, task, node, &set, marked, reason_of(reclaim)))
-        return false;
-    evict_marked(stmt, &set, marked, reason_of(reclaim));
-    return fits(s, task, node);
 }
 
 /* Clears a node, says what that cost, and takes it all back. */
@@ -559,7 +334,7 @@ static void give_back(struct statement *stmt, const struct job *job)
             bool holds = true;
             for (size_t k = 0; k < without.n && holds; k++)
                 holds = is_loss(&without.at[k]) ||
-                        suits(s, without.at[k].task->group->kind, without.at[k].node);
+                        node_suits(s, without.at[k].task->group->kind, without.at[k].node);
             if (holds) {
                 all = without;
                 i = i < all.n ? i : all.n;
@@ -628,12 +403,13 @@ void take_bind_at_once(struct statement *stmt, struct job *job)
         if (done.at[i].kind == OP_PIPELINE)
             statement_unpipeline(&binds, done.at[i].task);
     for (size_t i = 0; i < done.n; i++) {
+        struct why why;
         bool idle;
         if (done.at[i].kind != OP_PIPELINE)
             continue;
         if (room_fail(s->model, done.at[i].task->group->kind, done.at[i].node, &idle) !=
                 FAIL_NONE ||
-            !idle) {
+            !idle || !task_may_start(s, done.at[i].task, &why)) {
             statement_discard(&binds);
             return;
         }
@@ -641,6 +417,35 @@ void take_bind_at_once(struct statement *stmt, struct job *job)
     }
     if (!job_is_ready(s, job))
         statement_discard(&binds);
+}
+
+/*
+ * Whether what the job holds and is promised keeps its queue at or under its fair share, beside those of the
+ * queue that are no less urgent.
+ */
+static bool stays_within(struct session *s, const struct job *job)
+{
+    wide *below = ARENA_NEW0_N(&s->arena, wide, s->model->dims.n + 1);
+
+    for (const struct job *other = job->queue->first; other; other = other->queue_next)
+        if (other->priority < job->priority)
+            res_job(s, other, true, below);
+    for (size_t g = 0; g < job->n_groups; g++)
+        if (!queue_is_within(s, job->queue, &job->groups[g], below))
+            return false;
+    return true;
+}
+
+bool take_may_evict(const struct statement *stmt, const struct job *job)
+{
+    const struct session *s = stmt->s;
+
+    if (!is_taken_back(s))
+        return true;
+    for (size_t i = stmt->mark; i < s->log.n; i++)
+        if (s->log.at[i].kind == OP_EVICT)
+            return stays_within(stmt->s, job);
+    return true;
 }
 
 bool take_room(struct session *s, struct job *job, bool reclaim)
@@ -675,7 +480,7 @@ bool take_room(struct session *s, struct job *job, bool reclaim)
     }
     if (s->policy->victim_set == VICTIM_SET_MINIMAL)
         give_back(&stmt, job);
-    if (!protect_admits(s, job)) {
+    if (!protect_admits(s, job) || (!reclaim && !take_may_evict(&stmt, job))) {
         statement_discard(&stmt);
         return false;
     }

@@ -22,8 +22,8 @@ struct arguments {
 
 static const struct argument known[] = {
     { "ancestorReclaimLevel", ARG_INT, offsetof(struct arguments, level) },
-    { "capacity.DynamicResourceAllocationEnable", ARG_BOOL, offsetof(struct arguments, claims) },
-    { "capacity.DRAConsumableCapacityEnable", ARG_BOOL, offsetof(struct arguments, ignored) },
+    { "capacity.DynamicResourceAllocationEnable", ARG_TRUTH, offsetof(struct arguments, claims) },
+    { "capacity.DRAConsumableCapacityEnable", ARG_TRUTH, offsetof(struct arguments, ignored) },
 };
 
 struct account {

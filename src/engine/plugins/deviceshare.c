@@ -23,15 +23,15 @@ struct arguments {
 
 /* The last three say where a cluster keeps what the engine is told. */
 static const struct argument known[] = {
-    { "deviceshare.GPUSharingEnable", ARG_BOOL, offsetof(struct arguments, sharing) },
-    { "deviceshare.GPUNumberEnable", ARG_BOOL, offsetof(struct arguments, number) },
-    { "deviceshare.VGPUEnable", ARG_BOOL, offsetof(struct arguments, vgpu) },
-    { "deviceshare.AscendMindClusterVNPUEnable", ARG_BOOL,
+    { "deviceshare.GPUSharingEnable", ARG_TRUTH, offsetof(struct arguments, sharing) },
+    { "deviceshare.GPUNumberEnable", ARG_TRUTH, offsetof(struct arguments, number) },
+    { "deviceshare.VGPUEnable", ARG_TRUTH, offsetof(struct arguments, vgpu) },
+    { "deviceshare.AscendMindClusterVNPUEnable", ARG_TRUTH,
       offsetof(struct arguments, ascend_cluster) },
-    { "deviceshare.AscendHAMiVNPUEnable", ARG_BOOL, offsetof(struct arguments, ascend_hami) },
+    { "deviceshare.AscendHAMiVNPUEnable", ARG_TRUTH, offsetof(struct arguments, ascend_hami) },
     { "deviceshare.SchedulePolicy", ARG_TEXT, offsetof(struct arguments, policy) },
     { "deviceshare.ScheduleWeight", ARG_INT, offsetof(struct arguments, weight) },
-    { "deviceshare.NodeLockEnable", ARG_BOOL, offsetof(struct arguments, unused_bool) },
+    { "deviceshare.NodeLockEnable", ARG_TRUTH, offsetof(struct arguments, unused_bool) },
     { "deviceshare.KnownGeometriesCMName", ARG_TEXT, offsetof(struct arguments, unused) },
     { "deviceshare.KnownGeometriesCMNamespace", ARG_TEXT, offsetof(struct arguments, unused) },
 };

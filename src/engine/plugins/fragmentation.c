@@ -78,6 +78,8 @@ static int configure(const struct berth_value *arguments, struct arena *arena, v
     a->is_published = strcmp(a->policy, "fgd") == 0;
     if (!a->is_published && strcmp(a->policy, "berth") != 0)
         return err_set(err, -EINVAL, "/policy: one of berth fgd");
+    if (a->weight < 0)
+        return err_set(err, -EINVAL, "/weight: 0 or more");
     if (isnan(a->coverage))
         a->coverage = a->is_published ? 0.95 : 0.94;
     if (!(a->coverage > 0 && a->coverage <= 1))

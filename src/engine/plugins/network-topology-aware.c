@@ -34,7 +34,7 @@ static const struct argument known[] = {
     { "hypernode.binpack.cpu", ARG_DOUBLE, offsetof(struct raw, cpu) },
     { "hypernode.binpack.memory", ARG_DOUBLE, offsetof(struct raw, memory) },
     { "hypernode.binpack.resources", ARG_TEXT, offsetof(struct raw, names) },
-    { "hypernode.binpack.normal-pod.enable", ARG_BOOL, offsetof(struct raw, plain) },
+    { "hypernode.binpack.normal-pod.enable", ARG_TRUTH, offsetof(struct raw, plain) },
     { "hypernode.binpack.normal-pod.fading", ARG_DOUBLE, offsetof(struct raw, fading) },
     { "hypernode.gradient.evict.max-hypernodes", ARG_INT, offsetof(struct raw, most) },
 };

@@ -15,8 +15,8 @@ struct arguments {
 };
 
 static const struct argument known[] = {
-    { "strict", ARG_BOOL, offsetof(struct arguments, strict) },
-    { "enablePreferredOrder", ARG_BOOL, offsetof(struct arguments, ordered) },
+    { "strict", ARG_TRUTH, offsetof(struct arguments, strict) },
+    { "enablePreferredOrder", ARG_TRUTH, offsetof(struct arguments, ordered) },
 };
 
 static int configure(const struct berth_value *arguments, struct arena *arena, void **out,

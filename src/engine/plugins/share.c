@@ -6,7 +6,8 @@
  * of demand and deserved, what is left goes by weight to those who want more, within their caps.
  * Order and reclaim go by the fair share, so two queues cannot take from each other in a circle.
  * Caps hold for a queue and all above it, a guarantee is kept free even while its queue is empty,
- * and a namespace stays within its quotas.
+ * and a namespace stays within its quotas. What begins is held against caps and quotas as the ledger holds it:
+ * beside all that has not ended, and by slots where one names `pods`.
  */
 #include <string.h>
 
@@ -30,22 +31,23 @@ struct account {
     wide *allocated, *demand, *cap, *deserved, *fair, *guarantee;
     wide *past;   /* what it held on average, or NULL */
     bool *stated; /* dimensions of which deserved was said */
+    bool has_cap, has_children;
 };
 
 struct tenant {
     const char *namespace_;
     wide *held, *limit; /* held: with what is promised, without who is evicted */
     const char *quota;
-    wide *live;         /* see live_of; NULL: not worked out yet */
-    uint64_t live_read; /* when it was */
+    const struct space *space; /* NULL: it has no jobs */
 };
 
 struct share_state {
     struct account *at; /* by queue->at; the top is at[n] */
     size_t n;
-    bool has_guarantee;
+    bool has_guarantee, has_cap;
     struct tenant *tenant_list;
     size_t n_tenants;
+    wide *live; /* scratch */
 };
 
 static struct account *account_of(struct plugin_use *use, const struct queue *queue)
@@ -76,6 +78,7 @@ static void account_init(struct session *s, struct account *a, const struct queu
             a->demand[d] = queue->allocated[d] + queue->pending[d];
         }
         res_add_amounts(s, a->cap, has_cap, &queue->kept->capability);
+        a->has_cap = queue->kept->capability.n > 0;
         res_add_amounts(s, a->deserved, a->stated, &queue->kept->deserved);
         res_add_amounts(s, a->guarantee, NULL, &queue->kept->guarantee);
     }
@@ -100,9 +103,11 @@ static void join_tree(struct session *s, struct share_state *state)
         if (depth == DEEPEST)
             state->at[i].up = top; /* a circle, or too deep: it hangs under the top */
     }
-    for (size_t i = 0; i < state->n; i++)
+    for (size_t i = 0; i < state->n; i++) {
+        state->at[i].up->has_children = true;
         for (const struct account *a = &state->at[i]; a->up; a = a->up)
             state->at[i].depth++;
+    }
 }
 
 static void add_up(struct session *s, struct share_state *state)
@@ -203,17 +208,6 @@ static void set_fair(struct share_state *state, struct account *up, uint32_t d)
 
 /* --- Namespaces */
 
-/* What the tasks of a namespace hold; those that are being stopped hold it until they have ended. */
-static void add_live(struct session *s, const char *namespace_, wide *to)
-{
-    JOB_EACH (job, s->model) {
-        if (!text_eq(job->kept->namespace_, namespace_))
-            continue;
-        res_job(s, job, false, to);
-        res_leaving(job, to);
-    }
-}
-
 static void add_tenants(struct session *s, struct share_state *state)
 {
     struct shelf *shelf = &s->model->shelves[BERTH_QUOTA];
@@ -228,7 +222,8 @@ static void add_tenants(struct session *s, struct share_state *state)
         *t = (struct tenant){ .namespace_ = quota->namespace_,
                               .held = res_new(s),
                               .limit = res_new(s),
-                              .quota = quota->name };
+                              .quota = quota->name,
+                              .space = space_find(s->model, quota->namespace_) };
         for (size_t d = 0; d < s->model->dims.n; d++)
             t->limit[d] = RES_INFINITE;
         for (size_t k = 0; k < quota->hard.n; k++) {
@@ -236,7 +231,8 @@ static void add_tenants(struct session *s, struct share_state *state)
             if (d != NOWHERE)
                 t->limit[d] = quota->hard.at[k].value;
         }
-        add_live(s, t->namespace_, t->held);
+        for (size_t d = 0; t->space && d < t->space->n_sums; d++)
+            t->held[d] = t->space->live[d];
     }
 }
 
@@ -274,11 +270,13 @@ static void open_session(struct session *s, struct plugin_use *use)
     use->state = state;
     state->n = s->model->queues.n;
     state->at = ARENA_NEW0_N(&s->arena, struct account, state->n + 1);
+    state->live = res_new(s);
     top = &state->at[state->n];
     account_init(s, top, NULL);
     for (size_t i = 0; i < state->n; i++) {
         account_init(s, &state->at[i], s->model->queues.at[i]);
         state->has_guarantee = state->has_guarantee || state->at[i].queue->kept->guarantee.n;
+        state->has_cap = state->has_cap || state->at[i].has_cap;
     }
     join_tree(s, state);
     add_up(s, state);
@@ -343,17 +341,36 @@ static bool refuse(struct why *why, enum wait_code code, uint32_t dim, wide aske
     return false;
 }
 
+/* Whether so much may come to what is held; a limit of `pods` counts the slot that each task takes. */
+static bool is_room(const wide *held, const wide *limit, const struct asks *asks, uint32_t *over)
+{
+    for (size_t i = 0; i < asks->n; i++) {
+        *over = asks->at[i].dim;
+        if (asks->at[i].value > 0 && held[*over] + asks->at[i].value > limit[*over])
+            return false;
+    }
+    return true;
+}
+
+/* As it is beside what is held of a queue's cap. */
+static bool within_cap(const struct account *a, const wide *held, const struct asks *asks,
+                       struct why *why)
+{
+    uint32_t d;
+    wide asked;
+
+    if (is_room(held, a->cap, asks, &d))
+        return true;
+    asked = asks_of(asks, d);
+    return refuse(why, asked > a->cap[d] ? WAIT_LARGER_THAN_QUEUE : WAIT_OVER_CAP, d, asked,
+                  a->cap[d] - held[d], a->cap[d], a->queue->name);
+}
+
 static bool within_caps(const struct account *a, const struct asks *asks, struct why *why)
 {
-    for (; a && a->queue; a = a->up) {
-        uint32_t d = res_over(a->allocated, asks, a->cap);
-        wide asked;
-        if (d == NOWHERE)
-            continue;
-        asked = asks_of(asks, d);
-        return refuse(why, asked > a->cap[d] ? WAIT_LARGER_THAN_QUEUE : WAIT_OVER_CAP, d, asked,
-                      a->cap[d] - a->allocated[d], a->cap[d], a->queue->name);
-    }
+    for (; a && a->queue; a = a->up)
+        if (a->has_cap && !within_cap(a, a->allocated, asks, why))
+            return false;
     return true;
 }
 
@@ -389,17 +406,14 @@ static bool leaves_guarantees(const struct share_state *state, const struct acco
     return true;
 }
 
-/* The slot of each task counts as well, for `pods`. */
 static bool within_quota(const struct tenant *t, const wide *held, const struct asks *asks,
                          struct why *why)
 {
-    for (size_t i = 0; i < asks->n; i++) {
-        uint32_t d = asks->at[i].dim;
-        if (asks->at[i].value > 0 && held[d] + asks->at[i].value > t->limit[d])
-            return refuse(why, WAIT_OVER_CAP, d, asks->at[i].value, t->limit[d] - held[d],
-                          t->limit[d], t->quota);
-    }
-    return true;
+    uint32_t d;
+
+    return is_room(held, t->limit, asks, &d) ||
+           refuse(why, WAIT_OVER_CAP, d, asks_of(asks, d), t->limit[d] - held[d], t->limit[d],
+                  t->quota);
 }
 
 static bool within_quotas(const struct share_state *state, const struct kind *kind,
@@ -413,30 +427,58 @@ static bool within_quotas(const struct share_state *state, const struct kind *ki
     return true;
 }
 
-/* What the namespace holds as things stand in this session; it changes with what is touched. */
-static const wide *live_of(struct session *s, struct tenant *t)
-{
-    uint64_t touches = s->model->touched_base + s->model->touched.n + 1;
+/* --- What may begin */
 
-    if (t->live_read == touches)
-        return t->live;
-    t->live = t->live ? t->live : res_new(s);
-    memset(t->live, 0, s->model->dims.n * sizeof(*t->live));
-    add_live(s, t->namespace_, t->live);
-    t->live_read = touches;
-    return t->live;
+/* What tasks hold as things stand in this session, those that are being stopped too: of a queue with all below it. */
+static void add_live(const struct share_state *state, const struct account *of, wide *to)
+{
+    for (size_t i = 0; i < state->n; i++) {
+        const struct queue *queue = state->at[i].queue;
+        if (&state->at[i] != of && (!of->has_children || !is_above(of, &state->at[i])))
+            continue;
+        for (size_t d = 0; d < queue->n_sums; d++)
+            to[d] += queue->live[d];
+    }
 }
 
 /* What is promised does not count, and who is evicted does: so the ledger counts. */
+static bool may_begin_in_queue(const struct session *s, const struct share_state *state,
+                               const struct account *a, const struct asks *asks, struct why *why)
+{
+    for (; a && a->queue; a = a->up) {
+        if (!a->has_cap)
+            continue;
+        memset(state->live, 0, s->model->dims.n * sizeof(*state->live));
+        add_live(state, a, state->live);
+        if (!within_cap(a, state->live, asks, why))
+            return false;
+    }
+    return true;
+}
+
+static bool may_begin_in_namespace(const struct session *s, const struct share_state *state,
+                                   const struct tenant *t, const struct asks *asks, struct why *why)
+{
+    memset(state->live, 0, s->model->dims.n * sizeof(*state->live));
+    for (size_t d = 0; t->space && d < t->space->n_sums; d++)
+        state->live[d] = t->space->live[d];
+    return within_quota(t, state->live, asks, why);
+}
+
 static bool startable(struct session *s, struct plugin_use *use, const struct kind *kind,
                       struct why *why)
 {
     const struct share_state *state = use->state;
+    const struct asks *asks = kind_charge(s->model, kind);
 
+    if (state->has_cap &&
+        !may_begin_in_queue(s, state, account_of(use, queue_find(s->model, kind->queue)), asks,
+                            why))
+        return false;
     for (size_t i = 0; i < state->n_tenants; i++) {
-        struct tenant *t = &state->tenant_list[i];
+        const struct tenant *t = &state->tenant_list[i];
         if (text_eq(t->namespace_, kind->namespace_) &&
-            !within_quota(t, live_of(s, t), kind_charge(s->model, kind), why))
+            !may_begin_in_namespace(s, state, t, asks, why))
             return false;
     }
     return true;

@@ -1,0 +1,145 @@
+/*
+ * In vain: what a cycle of profile `berth` begins is evicted by no later one while nothing arrives and nothing ends,
+ * for preempt and reclaim would take only what allocate leaves to nobody else.
+ *
+ * That holds where room is as good as any other: on one node, or where all tasks are alike and nodes hold a
+ * whole number of them. Elsewhere a job may wait for room in one piece that another's share is spread over.
+ *
+ * BERTH_PROOF_ROUNDS says how many clusters are drawn.
+ */
+#include <stdlib.h>
+
+#include "engine/testing.h"
+
+enum { QUEUES = 5, JOBS = 10, CYCLES = 5, STEP_MS = 5000 };
+
+static uint64_t n_random, n_gangs_begun, n_waiting;
+
+struct drawn {
+    struct world w;
+    uint64_t random;
+    struct str text; /* what was drawn, to be printed */
+    bool is_alike;   /* all tasks ask for one cpu; else there is one node */
+    uint64_t cpu;    /* of all nodes */
+    uint64_t n_queues;
+    bool is_leaf[QUEUES];
+};
+
+static uint64_t rounds(uint64_t few)
+{
+    const char *given = getenv("BERTH_PROOF_ROUNDS");
+
+    return given ? strtoull(given, NULL, 10) : few;
+}
+
+static uint64_t draw(struct drawn *d, uint64_t n)
+{
+    return test_random(&d->random) % n;
+}
+
+/* Neighbours, or a tree two deep. */
+static void draw_queues(struct drawn *d)
+{
+    bool is_tree = draw(d, 2);
+
+    d->n_queues = 2 + draw(d, QUEUES - 1);
+    for (uint64_t i = 0; i < d->n_queues; i++) {
+        struct berth_queue queue = { .name = arena_format(&d->w.arena, "q%" PRIu64, i), .seq = i };
+        queue.weight = 1 + (int)draw(d, 3);
+        d->is_leaf[i] = true;
+        if (is_tree && i >= 2) {
+            uint64_t up = draw(d, 2);
+            queue.parent = arena_format(&d->w.arena, "q%" PRIu64, up);
+            d->is_leaf[up] = false;
+        }
+        world_tell(&d->w, BERTH_QUEUE, &queue);
+        str_addf(&d->text, "%s under %s, weight %d\n", queue.name,
+                 queue.parent ? queue.parent : "-", (int)queue.weight);
+    }
+}
+
+static void draw_nodes(struct drawn *d)
+{
+    uint64_t n = d->is_alike ? 1 + draw(d, 3) : 1;
+
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t cpu = 2 + draw(d, d->is_alike ? 4 : 10);
+        world_node(&d->w, arena_format(&d->w.arena, "n%" PRIu64, i), (int64_t)cpu);
+        d->cpu += cpu;
+        str_addf(&d->text, "n%" PRIu64 ": %" PRIu64 " cpu\n", i, cpu);
+    }
+}
+
+static void draw_job(struct drawn *d, uint64_t i)
+{
+    struct berth_task_group group = { .name = "task", .role = "task" };
+    struct berth_job job = { .id = arena_format(&d->w.arena, "j%" PRIu64, i), .seq = 100 + i };
+    uint64_t queue, cpu = d->is_alike ? 1 : 1 + draw(d, 4);
+
+    do
+        queue = draw(d, d->n_queues);
+    while (!d->is_leaf[queue]);
+    group.replicas = 1 + (uint32_t)draw(d, 5);
+    group.asks = world_amounts(&d->w, (int64_t)cpu, 1 << 20);
+    job.name = job.id;
+    job.queue = arena_format(&d->w.arena, "q%" PRIu64, queue);
+    job.priority = (int)draw(d, 3);
+    job.min_available = draw(d, 2) ? group.replicas : 1 + (uint32_t)draw(d, group.replicas);
+    job.created_at_ms = 1000;
+    job.groups = &group;
+    job.n_groups = 1;
+    world_tell(&d->w, BERTH_JOB, &job);
+    str_addf(&d->text, "%s in %s: priority %d, %u of %" PRIu64 " cpu, least %u\n", job.id,
+             job.queue, (int)job.priority, group.replicas, cpu, job.min_available);
+}
+
+static void draw_cluster(struct drawn *d)
+{
+    uint64_t n_jobs = 3 + draw(d, JOBS - 2);
+
+    world_init(&d->w);
+    draw_queues(d);
+    draw_nodes(d);
+    for (uint64_t i = 0; i < n_jobs; i++)
+        draw_job(d, i);
+}
+
+static void hold_nothing_evicted(struct drawn *d, int cycle)
+{
+    world_cycle(&d->w);
+    str_addf(&d->text, "cycle %d: %s\n", cycle, world_groups(&d->w));
+    if (d->w.out.counts.tasks_evicted)
+        print_error("%s\n", str_text(&d->text));
+    CHECK_EQ(d->w.out.counts.tasks_evicted, 0);
+    for (size_t i = 0; i < d->w.out.n_groups; i++)
+        n_gangs_begun += d->w.out.groups[i].n_parts > 1;
+    n_waiting += d->w.out.n_verdicts;
+    world_accept(&d->w, BERTH_TASK_RUNNING);
+    d->w.in.now_ms += STEP_MS;
+}
+
+static void prove(uint64_t n, bool is_alike)
+{
+    uint64_t random = test_seed();
+
+    n_gangs_begun = n_waiting = n_random = 0;
+    for (; n_random < n; n_random++) {
+        struct drawn d = { .random = test_random(&random), .is_alike = is_alike };
+        draw_cluster(&d);
+        for (int cycle = 1; cycle <= CYCLES; cycle++)
+            hold_nothing_evicted(&d, cycle);
+        str_fini(&d.text);
+        world_fini(&d.w);
+    }
+    CHECK(n < 100 || (n_gangs_begun > n / 3 && n_waiting > n));
+}
+
+TEST(vain_nothing_begins_to_be_evicted_where_tasks_are_alike)
+{
+    prove(rounds(1500), true);
+}
+
+TEST(vain_nothing_begins_to_be_evicted_on_one_node)
+{
+    prove(rounds(1500), false);
+}
