@@ -384,6 +384,7 @@ struct berth_task {
     int64_t limit_at_ms;      /* when its limit ends it; 0 */
     int64_t not_before_ms;    /* pending: the end of its back-off; 0 */
     uint32_t tries, evictions;
+    bool comes_back; /* being stopped, and it waits again once it has ended: it was evicted, say */
 };
 
 /* A task by its key. */

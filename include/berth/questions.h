@@ -22,6 +22,7 @@ struct berth_holder {
     int64_t limit_at_ms; /* when its limit ends it; 0: nothing does */
     bool is_leaving;     /* it is being stopped */
     bool is_promised;    /* it is not there yet: its room is held for it; then attempt is 0 */
+    bool is_own;         /* it is of the job that is explained */
 };
 
 enum { BERTH_HOLDERS_MAX = 8 };
@@ -48,6 +49,10 @@ struct berth_explanation {
     uint32_t place, of; /* among the jobs of its queue that wait, from 1; 0: it waits for none */
     const struct berth_verdict *verdicts; /* on the groups of the job */
     size_t n_verdicts;
+    /* Why its queue takes nothing back from others: with what the job needs it would hold more of
+     * this than is fair. NULL: that is not why, or nobody takes anything back. */
+    const char *share_resource;
+    int64_t share_fair, share_allocated;
 };
 
 /** Everything about why a task waits, or where it would go. */
@@ -115,8 +120,9 @@ struct berth_change {
 };
 
 struct berth_search {
-    size_t most;     /* changes wanted; 0: 3 */
-    size_t max_runs; /* cycles to try at most; 0: 48 */
+    size_t most;      /* changes wanted; 0: 3 */
+    size_t max_runs;  /* cycles to try at most; 0: 48 */
+    int max_priority; /* the highest that a job may have; 0: any */
 };
 
 struct berth_changes {

@@ -289,6 +289,12 @@ static bool is_misspelt(const struct json_at *up, const char *key)
     return false;
 }
 
+/* Whether a key of the group stands beside the list of groups instead, which is refused there. */
+static bool is_beside(const struct json_at *at, const char *key)
+{
+    return at->up && at->up->up && json_object_get(at->up->up->value, key);
+}
+
 static void read_image(const struct json_at *up, struct job_group *group)
 {
     struct json_at at = json_at_member(up, "image"), runtime = json_at_member(up, "runtime");
@@ -299,7 +305,8 @@ static void read_image(const struct json_at *up, struct job_group *group)
         return;
     if (!image[0]) {
         if (!text_eq(group->runtime, "process") && !json_has_fault(&runtime) &&
-            !is_misspelt(up, "image") && !is_misspelt(up, "runtime"))
+            !is_misspelt(up, "image") && !is_misspelt(up, "runtime") && !is_beside(up, "image") &&
+            !is_beside(up, "runtime"))
             json_refuse(&at, PROBLEM_INVALID_FIELD,
                         "an image is needed, such as oci:/srv/images/train (only runtime process "
                         "goes without)");
@@ -464,7 +471,8 @@ static void check_command(const struct json_at *at, const struct job_group *grou
     struct json_at image = json_at_member(at, "image"), command = json_at_member(at, "command");
 
     if (!group->image[0] && text_eq(group->runtime, "process") && !group->command.n &&
-        !json_has_fault(&image) && !json_has_fault(&command) && !is_misspelt(at, "command"))
+        !json_has_fault(&image) && !json_has_fault(&command) && !is_misspelt(at, "command") &&
+        !is_beside(at, "command") && !is_beside(at, "image"))
         json_refuse(at, PROBLEM_INVALID_FIELD, "without an image a command is needed");
 }
 

@@ -218,6 +218,17 @@ static const struct {
     { "not an object", "- a\n", "1:1 : must be an object, not a list" },
     { "empty", "", "1:1 : must be an object, not null" },
     { "a key twice", "image: oci:/i\nimage: oci:/j\n", "2:1 /image: the key stands here twice" },
+    { "a key twice, and what else is wrong",
+      "image: oci:/i\nlabels: {a: b}\nlabels: {a: 1}\ngrace: 1d\n",
+      "3:1 /labels: the key stands here twice\n"
+      "4:1 /grace: \"1d\" is longer than 10m\n"
+      "2:10 /labels/a: must be text, not a number: put it in quotes" },
+    { "a bare zero in quotes", IMG "limit: '0'\n",
+      "2:1 /limit: \"0\" is not a duration (such as 30s, 1h30m, 2d; units d h m s ms)" },
+    { "what belongs into a group is no lack of the group",
+      "command: [a]\nruntime: process\ngroups:\n- name: a\n",
+      "1:1 /command: belongs into a group: there is a list of groups\n"
+      "2:1 /runtime: belongs into a group: there is a list of groups" },
     { "two documents", "image: oci:/i\n---\nimage: oci:/j\n",
       "2:1 : not YAML: a second document begins here" },
     { "JSON, faults with lines",
@@ -229,8 +240,10 @@ static const struct {
     { "JSON, 1e400", "{\"image\": 1,\n\"resources\": {\"cpu\": 1e400, \"a\": 1e400}}",
       "2:15 /resources/cpu: the number is too large\n2:29 /resources/a: the number is too large\n"
       "1:2 /image: must be text, not a number: put it in quotes" },
-    { "JSON, a key twice", "{\"name\": \"a\",\n \"name\": \"b\"}",
-      "2:7 /name: the key stands here twice" },
+    { "JSON, a key twice, and what else is wrong",
+      "{\"name\": \"a\",\n \"name\": \"b\",\n\"image\": \"oci:/i\", \"limit\": 5}",
+      "2:7 /name: the key stands here twice\n"
+      "3:20 /limit: must be text with a unit, such as \"30s\" or \"1h30m\"" },
     { "JSON, NaN", "{\"priority\": NaN}",
       "1:16 : not JSON: line 1, column 16: invalid token near 'NaN'" },
 };

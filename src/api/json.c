@@ -78,11 +78,13 @@ static void quote_number(struct str *text, size_t end)
     str_add_bytes(text, whole.data, whole.len);
 }
 
-static int refuse_twice(const char *text, size_t n, const json_error_t *error,
+/* Reads once more with the last of what stands twice, so that the rest can be checked too. */
+static int refuse_twice(const char *text, size_t n, const json_error_t *error, json_t **out,
                         struct problem *problem)
 {
     size_t i = problem->n_fields;
     char pointer[JSON_POINTER_SIZE];
+    json_t *value = json_loadb(text, n, JSON_DECODE_ANY, NULL);
 
     json_pointer_at(text, n, (size_t)error->position, pointer);
     problem_add(problem, PROBLEM_INVALID_FIELD, pointer, "the key stands here twice");
@@ -90,6 +92,8 @@ static int refuse_twice(const char *text, size_t n, const json_error_t *error,
         problem->fields[i].line = error->line;
         problem->fields[i].column = error->column;
     }
+    if (value)
+        *out = value;
     return -EINVAL;
 }
 
@@ -142,7 +146,7 @@ int json_read(const char *text, size_t n, size_t most, json_t **out, struct prob
     if (!value && json_error_code(&error) == json_error_numeric_overflow)
         return read_large_numbers(text, n, &error, out, problem);
     if (!value && json_error_code(&error) == json_error_duplicate_key)
-        return refuse_twice(text, n, &error, problem);
+        return refuse_twice(text, n, &error, out, problem);
     if (!value)
         return refuse_syntax(&error, problem);
     *out = value;

@@ -23,9 +23,10 @@ enum { JSON_DEPTH_MAX = 128, JSON_POINTER_SIZE = 200 };
  *
  * @most     bytes; more is TOO_LARGE
  * @problem  { 0 }; gains BAD_REQUEST with line and column, or INVALID_FIELD with the pointer of
- *           a number that is too large to hold
+ *           a number that is too large to hold, or of a key that stands twice
  * Returns   0 and *out, yours to json_decref; -EINVAL, and *out as well where there was no other
- *           fault than such numbers, which are texts in it, so that the rest can be checked too
+ *           fault than such numbers, which are texts in it, or such a key, so that the rest can be
+ *           checked too
  */
 MUST_CHECK int json_read(const char *text, size_t n, size_t most, json_t **out,
                          struct problem *problem);

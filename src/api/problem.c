@@ -50,7 +50,9 @@ void problem_write(const struct problem *problem, const char *path, struct str *
 {
     for (size_t i = 0; i < problem_n_kept(problem); i++) {
         const struct problem_field *field = &problem->fields[i];
-        if (path && field->line)
+        if (path && field->line == PROBLEM_OF_WORDS)
+            str_add(out, "command line: ");
+        else if (path && field->line)
             str_addf(out, "%s:%d:%d: ", path, field->line, field->column);
         else if (path)
             str_addf(out, "%s: ", path);

@@ -15,12 +15,15 @@
 
 struct str;
 
-enum { PROBLEM_FIELDS_MAX = 20 };
+enum {
+    PROBLEM_FIELDS_MAX = 20,
+    PROBLEM_OF_WORDS = -1, /* the line of what was said on a command line */
+};
 
 /* One faulty field. */
 struct problem_field {
     char pointer[200];      /* RFC 6901; "" the whole */
-    int line, column;       /* from 1; 0 unknown */
+    int line, column;       /* from 1; 0 unknown, PROBLEM_OF_WORDS in no text */
     enum problem_code code; /* UNKNOWN_FIELD, INVALID_FIELD, COMES_LATER */
     char text[240];         /* what is wrong and what to do, without the pointer */
 };
@@ -54,7 +57,8 @@ size_t problem_n_kept(const struct problem *problem);
 
 /**
  * Adds the text for a terminal: a line for each field, "PATH:LINE:COLUMN: POINTER: what", or the
- * detail where there are no fields. path may be NULL.
+ * detail where there are no fields. path may be NULL. What stands in no text has "command line: "
+ * instead of the path.
  */
 void problem_write(const struct problem *problem, const char *path, struct str *out);
 

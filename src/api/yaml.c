@@ -256,6 +256,9 @@ static int load_list(struct loader *l, int depth, json_t **out)
     return 0;
 }
 
+enum { KEY_TWICE = 1 };
+
+/* Returns 0 or KEY_TWICE; -EINVAL where nothing behind it can be read. */
 static int check_key(struct loader *l, const yaml_event_t *event, const json_t *object)
 {
     const char *key;
@@ -268,10 +271,26 @@ static int check_key(struct loader *l, const yaml_event_t *event, const json_t *
     json_pointer_add(&l->pointer, key, strlen(key));
     if (event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE && strcmp(key, "<<") == 0)
         return refuse(l, PROBLEM_INVALID_FIELD, &event->start_mark, "merge keys are not read");
-    if (json_object_get(object, key))
-        return refuse(l, PROBLEM_INVALID_FIELD, &event->start_mark, "the key stands here twice");
+    if (json_object_get(object, key)) {
+        (void)refuse(l, PROBLEM_INVALID_FIELD, &event->start_mark, "the key stands here twice");
+        return KEY_TWICE;
+    }
     note(l, event);
     return 0;
+}
+
+/* The value of a key; of one that stands twice it is read over. */
+static int load_member(struct loader *l, const yaml_event_t *event, int depth, bool is_twice,
+                       json_t **out)
+{
+    struct problem *sought = l->sought;
+    int r;
+
+    if (is_twice)
+        l->sought = NULL;
+    r = load_node(l, event, depth, out);
+    l->sought = sought;
+    return r;
 }
 
 static int load_object(struct loader *l, int depth, json_t **out)
@@ -282,16 +301,18 @@ static int load_object(struct loader *l, int depth, json_t **out)
     for (;;) {
         CLEANUP(event_fini) yaml_event_t key = { 0 }, event = { 0 };
         json_t *value = NULL;
+        bool is_twice;
         int r = next_event(l, &key);
         if (r < 0)
             return r;
         if (key.type == YAML_MAPPING_END_EVENT)
             break;
         r = check_key(l, &key, object);
-        if (r == 0)
+        is_twice = r == KEY_TWICE;
+        if (r >= 0)
             r = next_event(l, &event);
         if (r == 0)
-            r = load_node(l, &event, depth + 1, &value);
+            r = load_member(l, &event, depth + 1, is_twice, &value);
         if (r < 0)
             return r;
         json_object_set_new(object, (const char *)key.data.scalar.value, value);

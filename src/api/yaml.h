@@ -22,7 +22,8 @@ enum { YAML_VALUES_SPARE = 100000 };
  * @most     bytes; more is TOO_LARGE
  * @problem  { 0 }; gains the faults, with line and column
  * Returns   0 and *out, yours to json_decref (null for an empty text); -EINVAL, and *out as well
- *           where the only faults are numbers that cannot be held, which are texts in it
+ *           where the only faults are numbers that cannot be held, which are texts in it, and keys
+ *           that stand twice
  */
 MUST_CHECK int yaml_read(const char *text, size_t n, size_t most, json_t **out,
                          struct problem *problem);

@@ -216,10 +216,6 @@ int duration_parse(const char *text, int64_t *out_ms, struct err *err)
     int64_t total = 0;
     size_t unit = 0;
 
-    if (text_eq(text, "0")) {
-        *out_ms = 0;
-        return 0;
-    }
     if (*text == '-')
         return err_set(err, -ERANGE, "\"%.40s\" is negative", text);
     do

@@ -80,7 +80,7 @@ static const struct {
     { "milliseconds", "250ms", 0, 250, "250ms" },
     { "days", "2d", 0, 172800000, "2d" },
     { "nothing", "0s", 0, 0, "0s" },
-    { "bare zero", "0", 0, 0, "0s" },
+    { "bare zero", "0", -EINVAL, 0, "" },
     { "no unit", "30", -EINVAL, 0, "" },
     { "wrong order", "30s1h", -EINVAL, 0, "" },
     { "same unit twice", "1s1s", -EINVAL, 0, "" },

@@ -157,6 +157,30 @@ int cli_call(struct cli *cli, const struct client_request *request, const json_t
     return cli_read_json(cli, &answer, out);
 }
 
+int cli_call_if(struct cli *cli, const struct client_request *request, const json_t *body,
+                enum problem_code but, json_t **out)
+{
+    CLEANUP(client_answer_fini) struct client_answer answer = { 0 };
+    CLEANUP(freep) char *text = json_dumps(body, JSON_COMPACT);
+    struct client_request full = *request;
+    struct problem problem = { 0 };
+    int r;
+
+    *out = NULL;
+    full.body = text;
+    full.n_body = strlen(text);
+    r = ask(cli, &full, &answer);
+    if (r != 0)
+        return r;
+    if (!client_answer_is_ok(&answer)) {
+        client_answer_problem(&answer, &problem);
+        if (problem.code == but)
+            return 0;
+    }
+    r = check_answer(cli, &answer);
+    return r == 0 ? cli_read_json(cli, &answer, out) : r;
+}
+
 int cli_get(struct cli *cli, const char *path, json_t **out)
 {
     struct client_request request = { .method = "GET", .path = path };

@@ -18,9 +18,16 @@ static void print_outcome(const json_t *job, bool is_quiet)
         printf("%s  %s\n", id, state);
 }
 
-static int cancel_one(struct cli *cli, const struct args *args, const char *word,
-                      const json_t *body, struct output *output)
+/* What is asked of each job. */
+struct asking {
+    json_t *body;
+    struct output output;
+};
+
+static int cancel_one(struct cli *cli, const struct args *args, const char *word, void *arg)
 {
+    struct asking *asking = arg;
+    struct output *output = &asking->output;
     CLEANUP(json_decrefp) json_t *job = NULL;
     CLEANUP(freep) char *path = NULL;
     struct job_name name;
@@ -34,7 +41,7 @@ static int cancel_one(struct cli *cli, const struct args *args, const char *word
     path = job_path(name.job, "/actions");
     r = cli_call(cli,
                  &(struct client_request){ .method = "POST", .path = path, .is_repeatable = true },
-                 body, &job);
+                 asking->body, &job);
     if (r != 0)
         return r;
     if (output->format == OUTPUT_TABLE)
@@ -48,8 +55,8 @@ static int cancel_one(struct cli *cli, const struct args *args, const char *word
 static int run_cancel(struct cli *cli, const struct args *args)
 {
     CLEANUP(json_decrefp) json_t *body = json_pack("{s:s}", "action", "cancel");
-    struct output output;
-    int r = cli_need_output(cli, args, &output), exit_code = EXIT_DONE;
+    struct asking asking = { .body = body };
+    int r = cli_need_output(cli, args, &asking.output);
 
     if (r == 0)
         r = cli_put_grace(cli, args, body);
@@ -57,12 +64,7 @@ static int run_cancel(struct cli *cli, const struct args *args)
         return r;
     if (args_has(args, "reason"))
         json_object_set_new(body, "reason", json_string(args_get(args, "reason")));
-    for (size_t i = 0; i < args->rest.n; i++) {
-        r = cancel_one(cli, args, args->rest.at[i], body, &output);
-        if (exit_code == EXIT_DONE)
-            exit_code = r; /* the others are still cancelled */
-    }
-    return exit_code;
+    return cli_each(cli, args, cancel_one, &asking);
 }
 
 static const struct cli_flag own[] = {

@@ -23,21 +23,31 @@ static int path_of(struct cli *cli, const struct args *args, const char *word, c
     return 0;
 }
 
-static int act_on_each(struct cli *cli, const struct args *args, const json_t *body)
+/* What is asked of each job. */
+struct asking {
+    const json_t *body;
+    struct output output;
+};
+
+static int act_on_one(struct cli *cli, const struct args *args, const char *word, void *arg)
 {
-    int r = cli_need_client(cli, args);
+    const struct asking *asking = arg;
+    CLEANUP(freep) char *path = NULL;
+    struct client_request request = { .method = "POST", .is_repeatable = true };
+    int r = path_of(cli, args, word, "/actions", &path);
 
-    for (size_t i = 0; r == 0 && i < args->rest.n; i++) {
-        CLEANUP(freep) char *path = NULL;
-        struct client_request request = { .method = "POST", .is_repeatable = true };
+    if (r != 0)
+        return r;
+    request.path = path;
+    return cli_change(cli, args, &request, asking->body, &job_listing);
+}
 
-        r = path_of(cli, args, args->rest.at[i], "/actions", &path);
-        if (r != 0)
-            return r;
-        request.path = path;
-        r = cli_change(cli, args, &request, body, &job_listing);
-    }
-    return r;
+static int ask_each(struct cli *cli, const struct args *args, const json_t *body, cli_each_fn *fn)
+{
+    struct asking asking = { .body = body };
+    int r = cli_need_output(cli, args, &asking.output);
+
+    return r == 0 ? cli_each(cli, args, fn, &asking) : r;
 }
 
 /* ---- set ---- */
@@ -74,29 +84,124 @@ static void add_change(const json_t *body, const char *key, const json_t *was, c
     output_text(is, key, out);
 }
 
-static int set_one(struct cli *cli, const struct output *output, const char *path,
-                   const json_t *body)
+/* What a limit is moved to by "+30m"; "" where it cannot be moved so: the server says why. */
+static void add_moved(const json_t *job, const char *limit, struct str *out)
+{
+    const char *now = json_string_value(json_object_get(job, "limit"));
+    struct err err = { 0 };
+    int64_t now_ms, by_ms;
+
+    if (!now || duration_parse(now, &now_ms, &err) < 0 ||
+        duration_parse(limit + 1, &by_ms, &err) < 0)
+        return;
+    now_ms += *limit == '-' ? -by_ms : by_ms;
+    if (now_ms > 0)
+        duration_format(now_ms, out);
+}
+
+/* Nobody knows whether it was moved. Done again as it stands, it would be moved twice. */
+static int fail_moving(const struct cli *cli, const char *word, const char *limit, const char *now,
+                       const char *moved, int exit_code)
+{
+    if (!cli->is_json)
+        fprintf(stderr,
+                "berth: %s: its limit was %s; whether it was moved by %s is not known. This can be "
+                "done\n       any number of times: berth job set %s --time %s\n",
+                word, now, limit, word, moved);
+    return exit_code;
+}
+
+/*
+ * A limit that is moved is moved from what was read here, by the job's ETag: sent again after an
+ * answer was lost it is not moved twice. The job may have changed in other ways meanwhile (it
+ * started, say), and then it is moved from its new state.
+ */
+static int move(struct cli *cli, const char *word, const char *path, const json_t *body,
+                json_t **was, json_t **is)
+{
+    const char *limit = json_string_value(json_object_get(body, "limit"));
+    CLEANUP(str_fini) struct str moved = { 0 };
+
+    for (;;) {
+        CLEANUP(client_answer_fini) struct client_answer answer = { 0 };
+        CLEANUP(json_decrefp) json_t *now = NULL;
+        CLEANUP(freep) char *if_match = NULL;
+        const char *from = json_string_value(json_object_get(*was, "limit"));
+        int r = cli_call_answer(cli, &(struct client_request){ .method = "GET", .path = path },
+                                &answer);
+
+        if (r == 0)
+            r = cli_read_json(cli, &answer, &now);
+        if (r != 0)
+            return moved.len ? fail_moving(cli, word, limit, from, moved.data, r) : r;
+        if (moved.len && text_eq(json_string_value(json_object_get(now, "limit")), moved.data)) {
+            *is = TAKE(now);
+            return 0; /* it was done, and the answer lost */
+        }
+        if (moved.len && !text_eq(json_string_value(json_object_get(now, "limit")), from))
+            return cli_fail(cli, EXIT_CONFLICT,
+                            "the limit of %s was changed by somebody else meanwhile", word);
+        json_decref(*was);
+        *was = TAKE(now);
+        str_clear(&moved);
+        add_moved(*was, limit, &moved);
+        if_match = text_format("If-Match: %s", answer.etag);
+        r = cli_call_if(cli,
+                        &(struct client_request){ .method = "PATCH",
+                                                  .path = path,
+                                                  .headers = (const char *[]){ if_match, NULL },
+                                                  .is_repeatable = true },
+                        body, PROBLEM_CHANGED_SINCE, is);
+        if (r == 0 && *is)
+            return 0;
+        if (r == EXIT_UNREACHABLE && moved.len)
+            return fail_moving(cli, word, limit, json_string_value(json_object_get(*was, "limit")),
+                               moved.data, r);
+        if (r != 0)
+            return r;
+    }
+}
+
+static int change(struct cli *cli, const char *word, const char *path, const json_t *body,
+                  bool needs_was, json_t **was, json_t **is)
 {
     static const char *const headers[] = { "If-Match: *", NULL };
+    int r;
+
+    if (is_relative(json_string_value(json_object_get(body, "limit"))))
+        return move(cli, word, path, body, was, is);
+    r = needs_was ? cli_get(cli, path, was) : 0;
+    if (r != 0)
+        return r;
+    return cli_call(
+        cli,
+        &(struct client_request){
+            .method = "PATCH", .path = path, .headers = headers, .is_repeatable = true },
+        body, is);
+}
+
+static int set_one(struct cli *cli, const struct args *args, const char *word, void *arg)
+{
+    struct asking *asking = arg;
+    struct output *output = &asking->output;
+    const json_t *body = asking->body;
     bool is_table = output->format == OUTPUT_TABLE;
     CLEANUP(json_decrefp) json_t *was = NULL, *is = NULL;
     CLEANUP(str_fini) struct str text = { 0 };
-    /* Sent again, after an answer was lost, it would be added twice. */
-    bool is_added = is_relative(json_string_value(json_object_get(body, "limit")));
+    CLEANUP(freep) char *path = NULL;
     struct err err = { 0 };
-    int r = is_table ? cli_get(cli, path, &was) : 0;
+    int r = path_of(cli, args, word, "", &path);
 
     if (r == 0)
-        r = cli_call(
-            cli,
-            &(struct client_request){
-                .method = "PATCH", .path = path, .headers = headers, .is_repeatable = !is_added },
-            body, &is);
+        r = change(cli, word, path, body, is_table, &was, &is);
     if (r != 0)
         return r;
-    if (!is_table)
-        return output_item(output, &job_listing, is, &err) < 0 ? cli_fail_usage(cli, "%s", err.text)
-                                                               : EXIT_DONE;
+    if (!is_table) {
+        if (output_item(output, &job_listing, is, &err) < 0)
+            return cli_fail_usage(cli, "%s", err.text);
+        output->has_head &= !output_has_rows(output); /* several jobs have one */
+        return EXIT_DONE;
+    }
     output_text(is, "id", &text);
     str_addf(&text, "  %s%s%s", json_string_value(json_object_get(is, "state")),
              json_is_true(json_object_get(is, "held")) ? " (held)" : "",
@@ -111,7 +216,6 @@ static int run_set(struct cli *cli, const struct args *args)
 {
     CLEANUP(json_decrefp) json_t *body = json_object();
     json_t *labels = json_object();
-    struct output output;
     struct err err = { 0 };
     int64_t priority = 0;
     int r;
@@ -130,24 +234,14 @@ static int run_set(struct cli *cli, const struct args *args)
     r = put_limit(cli, args, body);
     if (r == 0 && json_object_size(body) == 0)
         return cli_fail_usage(cli, "say what to set: --priority, --label, --time");
-    if (r == 0)
-        r = cli_need_output(cli, args, &output);
-    for (size_t i = 0; r == 0 && i < args->rest.n; i++) {
-        CLEANUP(freep) char *path = NULL;
-
-        r = path_of(cli, args, args->rest.at[i], "", &path);
-        if (r == 0)
-            r = set_one(cli, &output, path, body);
-        output.has_head &= !output_has_rows(&output); /* several jobs have one */
-    }
-    return r;
+    return r == 0 ? ask_each(cli, args, body, set_one) : r;
 }
 
 static int act(struct cli *cli, const struct args *args, const char *action)
 {
     CLEANUP(json_decrefp) json_t *body = json_pack("{s:s}", "action", action);
 
-    return act_on_each(cli, args, body);
+    return ask_each(cli, args, body, act_on_one);
 }
 
 static int run_hold(struct cli *cli, const struct args *args)
@@ -198,9 +292,9 @@ static int submit_again(struct cli *cli, const struct args *args, const json_t *
     return EXIT_DONE;
 }
 
-static int requeue_one(struct cli *cli, const struct args *args, const char *word,
-                       const json_t *body)
+static int requeue_one(struct cli *cli, const struct args *args, const char *word, void *arg)
 {
+    const struct asking *asking = arg;
     CLEANUP(json_decrefp) json_t *job = NULL;
     CLEANUP(freep) char *path = NULL, *actions = NULL;
     int r = path_of(cli, args, word, "", &path);
@@ -214,8 +308,8 @@ static int requeue_one(struct cli *cli, const struct args *args, const char *wor
     actions = text_format("%s/actions", path);
     return cli_change(
         cli, args,
-        &(struct client_request){ .method = "POST", .path = actions, .is_repeatable = true }, body,
-        &job_listing);
+        &(struct client_request){ .method = "POST", .path = actions, .is_repeatable = true },
+        asking->body, &job_listing);
 }
 
 static int run_requeue(struct cli *cli, const struct args *args)
@@ -223,11 +317,7 @@ static int run_requeue(struct cli *cli, const struct args *args)
     CLEANUP(json_decrefp) json_t *body = NULL;
     int r = make_stop(cli, args, "requeue", &body);
 
-    if (r == 0)
-        r = cli_need_client(cli, args);
-    for (size_t i = 0; r == 0 && i < args->rest.n; i++)
-        r = requeue_one(cli, args, args->rest.at[i], body);
-    return r;
+    return r == 0 ? ask_each(cli, args, body, requeue_one) : r;
 }
 
 static int run_suspend(struct cli *cli, const struct args *args)
@@ -235,7 +325,7 @@ static int run_suspend(struct cli *cli, const struct args *args)
     CLEANUP(json_decrefp) json_t *body = NULL;
     int r = make_stop(cli, args, "suspend", &body);
 
-    return r == 0 ? act_on_each(cli, args, body) : r;
+    return r == 0 ? ask_each(cli, args, body, act_on_one) : r;
 }
 
 static int run_resume(struct cli *cli, const struct args *args)

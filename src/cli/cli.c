@@ -18,15 +18,24 @@ enum { NAMES_MAX = 128 };
 
 /* ---- failing ---- */
 
+/* "berth: ", and of which of several things it is. */
+static void print_begin(const struct cli *cli)
+{
+    fprintf(stderr, "berth: %s%s", cli->about ? cli->about : "", cli->about ? ": " : "");
+}
+
 static void print_failure(const struct cli *cli, int exit_code, const char *text)
 {
     json_t *document;
 
     if (!cli->is_json) {
-        fprintf(stderr, "berth: %s\n", text);
+        print_begin(cli);
+        fprintf(stderr, "%s\n", text);
         return;
     }
     document = json_pack("{s:s,s:i}", "detail", text, "exit", exit_code);
+    if (cli->about)
+        json_object_set_new(document, "about", json_string(cli->about));
     json_dumpf(document, stderr, JSON_COMPACT);
     fputc('\n', stderr);
     json_decref(document);
@@ -72,12 +81,15 @@ int cli_fail_problem(const struct cli *cli, const struct problem *problem, int s
     if (cli->is_json) {
         json_t *document = problem_to_json(problem, NULL);
 
+        if (cli->about)
+            json_object_set_new(document, "about", json_string(cli->about));
         json_dumpf(document, stderr, JSON_COMPACT);
         fputc('\n', stderr);
         json_decref(document);
         return exit_code;
     }
-    fprintf(stderr, "berth: %s%s%s\n", problem->detail, problem->code ? "  " : "",
+    print_begin(cli);
+    fprintf(stderr, "%s%s%s\n", problem->detail, problem->code ? "  " : "",
             problem->code ? problem_codes[problem->code].word : "");
     if (problem->n_fields > 1) {
         problem_write(problem, "berth", &text);

@@ -43,8 +43,10 @@ static void add_holders(const json_t *node, struct str *out)
         }
         if (text_of(holder, "attempt")[0])
             str_add(out, text_of(holder, "attempt"));
+        else if (text_of(holder, "task")[0])
+            str_add(out, text_of(holder, "task"));
         else
-            str_add(out, text_of(holder, "task")[0] ? text_of(holder, "task") : "another");
+            str_add(out, json_is_true(json_object_get(holder, "own")) ? "itself" : "another");
         if (json_is_true(json_object_get(holder, "stopping")))
             str_add(out, " (stopping)");
         if (json_is_true(json_object_get(holder, "held")))
@@ -181,9 +183,11 @@ static void add_words(const json_t *reason, const char *code, const char *before
         str_add(out, ", or disabled by its agent"); /* the engine tells these two not apart */
 }
 
-/* A machine on its way has no agent to look at yet. */
+/* A machine on its way has no agent to look at yet, and what no action places no cycle will. */
 static const char *next_of(const json_t *reason, const struct code_text *known)
 {
+    if (known == &wait_codes[WAIT_NOT_YET_CONSIDERED] && text_of(reason, "wants")[0])
+        return "Name it among the actions of the server's configuration, or ask for something.";
     return text_eq(text_of(reason, "has"), node_state_words[NODE_COMING])
                ? "A machine that was ordered is on its way: see berth order list."
                : known->next;
@@ -243,6 +247,40 @@ static void print_gang(const json_t *explain)
         printf("group %s  %s tasks  %s\n", text_of(group, "group"), text.data,
                text_of(group, "code"));
     }
+}
+
+/* Its queue has what is fair, so nothing is taken back from others for it. */
+static void print_share(const json_t *explain, const char *queue)
+{
+    const json_t *share = json_object_get(explain, "share");
+    CLEANUP(str_fini) struct str text = { 0 };
+
+    if (!share)
+        return;
+    output_text(share, "allocated", &text);
+    add_part(share, "fair", " of its fair share of ", &text);
+    add_part(share, "resource", " ", &text);
+    printf("queue %s holds %s: with this job it would hold more, so it takes nothing back from "
+           "others\n",
+           queue, text.data);
+}
+
+/* For whom it had to go, the last time. */
+static void print_evicted(const json_t *explain, const struct output *output)
+{
+    const json_t *evicted = json_object_get(explain, "evicted");
+    CLEANUP(str_fini) struct str age = { 0 };
+
+    if (!evicted)
+        return;
+    output_age(evicted, "at", output, &age);
+    printf("%s was evicted for %s", text_of(evicted, "attempt"),
+           text_of(evicted, "evictedFor")[0] ? text_of(evicted, "evictedFor")
+                                             : text_of(evicted, "for"));
+    if (age.len)
+        printf(", %s%s%s", output->is_absolute ? "at " : "", age.data,
+               output->is_absolute ? "" : " ago");
+    printf("\n");
 }
 
 /* Room that was held for it and went to another, who could have preempted it. */
@@ -404,6 +442,8 @@ static void print_changes(const json_t *explain)
 void explain_print(const json_t *explain, const struct output *output)
 {
     print_state(explain);
+    print_share(explain, text_of(json_object_get(explain, "queue"), "name"));
+    print_evicted(explain, output);
     print_lost(explain, output);
     print_gang(explain);
     print_origin(explain);

@@ -162,7 +162,7 @@ static const struct column job_columns[] = {
     { "SUBMITTED", "submittedAt", NULL, COLUMN_WIDE },
     { "ENDED", "endedAt", column_ended, COLUMN_RIGHT | COLUMN_WIDE },
     { "EXIT", "code", column_exit, COLUMN_RIGHT | COLUMN_WIDE },
-    { "LIMIT", "limit", column_limit, COLUMN_WIDE | COLUMN_HERE },
+    { "LIMIT", "limit", column_limit, COLUMN_WIDE | COLUMN_HERE | COLUMN_TIME },
 };
 const struct listing job_listing = { job_columns, COUNT_OF(job_columns), "id", "name" };
 
@@ -259,6 +259,11 @@ void job_add_reason(const json_t *job, struct str *out)
     }
     add_member(reason, "free", ", free ", out);
     add_member(reason, "limit", " of ", out);
+    if (json_object_get(reason, "needed")) { /* together */
+        add_member(reason, "placed", "  ", out);
+        add_member(reason, "needed", " of ", out);
+        str_add(out, " fit");
+    }
     if (!json_object_get(reason, "node")) { /* nothing that one node lacks */
         add_member(reason, "wants", "  wants ", out);
         add_member(reason, "has", ", the cluster has ", out);

@@ -154,31 +154,48 @@ int cli_list(struct cli *cli, const struct args *args, const char *path, const c
     return r;
 }
 
+/* What is done with each of several things of one kind. */
+struct things {
+    const char *prefix; /* of their paths */
+    const char *word;   /* that is said once it is done */
+    const json_t *body; /* what is asked of each */
+    const struct listing *listing;
+    struct output output;
+    bool has_shown; /* one of them */
+};
+
+static int show_one(struct cli *cli, const struct args *args, const char *word, void *arg)
+{
+    struct things *things = arg;
+    struct output *output = &things->output;
+    CLEANUP(json_decrefp) json_t *item = NULL;
+    CLEANUP(freep) char *path = cli_path(things->prefix, word, "");
+    struct err err = { 0 };
+    int r = cli_get(cli, path, &item);
+
+    (void)args;
+    if (r != 0)
+        return r;
+    if (things->has_shown && output->format == OUTPUT_WIDE)
+        fputc('\n', output->to);
+    if (output_item(output, things->listing, item, &err) < 0)
+        return cli_fail_usage(cli, "%s", err.text);
+    things->has_shown = true;
+    output->has_head = false;
+    return EXIT_DONE;
+}
+
 int cli_show(struct cli *cli, const struct args *args, const char *prefix,
              const struct listing *listing)
 {
-    struct output output;
-    struct err err = { 0 };
-    int r = cli_need_output(cli, args, &output);
+    struct things things = { .prefix = prefix, .listing = listing };
+    int r = cli_need_output(cli, args, &things.output);
 
     if (r != 0)
         return r;
-    if (output.format == OUTPUT_TABLE)
-        output.format = OUTPUT_WIDE; /* one thing has the room */
-    for (size_t i = 0; i < args->rest.n; i++) {
-        CLEANUP(json_decrefp) json_t *item = NULL;
-        CLEANUP(freep) char *path = cli_path(prefix, args->rest.at[i], "");
-
-        r = cli_get(cli, path, &item);
-        if (r != 0)
-            return r;
-        if (i && output.format == OUTPUT_WIDE)
-            fputc('\n', output.to);
-        if (output_item(&output, listing, item, &err) < 0)
-            return cli_fail_usage(cli, "%s", err.text);
-        output.has_head = false;
-    }
-    return EXIT_DONE;
+    if (things.output.format == OUTPUT_TABLE)
+        things.output.format = OUTPUT_WIDE; /* one thing has the room */
+    return cli_each(cli, args, show_one, &things);
 }
 
 int cli_delete(struct cli *cli, const char *path)
@@ -186,21 +203,47 @@ int cli_delete(struct cli *cli, const char *path)
     return cli_call(cli, &(struct client_request){ .method = "DELETE", .path = path }, NULL, NULL);
 }
 
+static int delete_one(struct cli *cli, const struct args *args, const char *word, void *arg)
+{
+    const struct things *things = arg;
+    CLEANUP(freep) char *path = cli_path(things->prefix, word, "");
+    /* The API takes a DELETE of nothing as done; a person who misspelt a name must hear it. */
+    int r = cli_get(cli, path, NULL);
+
+    (void)args;
+    if (r == 0)
+        r = cli_delete(cli, path);
+    if (r == 0)
+        printf("%s  %s\n", word, things->word);
+    return r;
+}
+
 int cli_delete_each(struct cli *cli, const struct args *args, const char *prefix, const char *word)
 {
+    struct things things = { .prefix = prefix, .word = word };
     int r = cli_need_client(cli, args);
 
-    for (size_t i = 0; r == 0 && i < args->rest.n; i++) {
-        CLEANUP(freep) char *path = cli_path(prefix, args->rest.at[i], "");
+    return r == 0 ? cli_each(cli, args, delete_one, &things) : r;
+}
 
-        /* The API takes a DELETE of nothing as done; a person who misspelt a name must hear it. */
-        r = cli_get(cli, path, NULL);
-        if (r == 0)
-            r = cli_delete(cli, path);
-        if (r == 0)
-            printf("%s  %s\n", args->rest.at[i], word);
-    }
-    return r;
+static int act_on_one(struct cli *cli, const struct args *args, const char *word, void *arg)
+{
+    const struct things *things = arg;
+    CLEANUP(freep) char *path = cli_path(things->prefix, word, "/actions");
+
+    return cli_change(
+        cli, args,
+        &(struct client_request){ .method = "POST", .path = path, .is_repeatable = true },
+        things->body, things->listing);
+}
+
+int cli_act_each(struct cli *cli, const struct args *args, const char *prefix, const json_t *body,
+                 const struct listing *listing)
+{
+    struct things things = { .prefix = prefix, .body = body, .listing = listing };
+    int r = cli_need_output(cli, args, &things.output);
+
+    return r == 0 ? cli_each(cli, args, act_on_one, &things) : r;
 }
 
 int cli_change(struct cli *cli, const struct args *args, const struct client_request *request,

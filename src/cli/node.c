@@ -144,15 +144,7 @@ static int run_show(struct cli *cli, const struct args *args)
 /* An action on each node named. */
 static int act(struct cli *cli, const struct args *args, const json_t *body)
 {
-    int r = EXIT_DONE;
-
-    for (size_t i = 0; r == EXIT_DONE && i < args->rest.n; i++) {
-        CLEANUP(freep) char *path = cli_path("/v1/nodes/", args->rest.at[i], "/actions");
-        struct client_request request = { .method = "POST", .path = path, .is_repeatable = true };
-
-        r = cli_change(cli, args, &request, body, &listing);
-    }
-    return r;
+    return cli_act_each(cli, args, "/v1/nodes/", body, &listing);
 }
 
 static json_t *action_of(const struct args *args, const char *action)

@@ -45,18 +45,11 @@ static int act(struct cli *cli, const struct args *args, const char *action)
 {
     static const char *const texts[] = { "provider", "reason" };
     CLEANUP(json_decrefp) json_t *body = json_pack("{s:s}", "action", action);
-    int r = EXIT_DONE;
 
     for (size_t i = 0; i < COUNT_OF(texts); i++)
         if (args_maybe(args, texts[i]))
             json_object_set_new(body, texts[i], json_string(args_maybe(args, texts[i])));
-    for (size_t i = 0; r == EXIT_DONE && i < args->rest.n; i++) {
-        CLEANUP(freep) char *path = cli_path("/v1/orders/", args->rest.at[i], "/actions");
-        struct client_request request = { .method = "POST", .path = path, .is_repeatable = true };
-
-        r = cli_change(cli, args, &request, body, &listing);
-    }
-    return r;
+    return cli_act_each(cli, args, "/v1/orders/", body, &listing);
 }
 
 static int run_place(struct cli *cli, const struct args *args)

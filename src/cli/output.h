@@ -49,6 +49,7 @@ enum {
     COLUMN_WIDE = 2,  /* only in wide */
     COLUMN_STATE = 4, /* coloured by its word */
     COLUMN_HERE = 8,  /* no field that the server sorts by */
+    COLUMN_TIME = 16, /* an amount of time: sorted by what stands at the path */
 };
 
 struct column {

@@ -125,6 +125,16 @@ static int print_start(struct cli *cli, const struct output *output, const json_
     return r;
 }
 
+/* How long its tasks may run, and who says so. */
+static void print_limit(const json_t *plan)
+{
+    const char *whose = text_of(plan, "limitOf");
+
+    if (text_of(plan, "limit")[0])
+        printf("limit %s%s%s%s\n", text_of(plan, "limit"), whose[0] ? " (of queue " : "", whose,
+               whose[0] ? ")" : "");
+}
+
 static int print_plan(struct cli *cli, const struct output *output, const json_t *job,
                       const json_t *plan)
 {
@@ -140,6 +150,7 @@ static int print_plan(struct cli *cli, const struct output *output, const json_t
                json_integer_value(output_at(why, "queue/of")));
     printf("  revision %" JSON_INTEGER_FORMAT "\n",
            json_integer_value(json_object_get(plan, "revision")));
+    print_limit(plan);
     if (starts) {
         r = print_start(cli, output, job, plan);
         if (r != 0)

@@ -57,7 +57,8 @@ static int make_path(struct ps *ps)
     ps->sort = args_has(args, "sort") ? args_get(args, "sort") : NULL;
     if (ps->sort)
         field = sort_field(&job_listing, ps->sort);
-    if ((ps->sort && !field) || ps->output.format == OUTPUT_WIDE || output_has_rows(&ps->output))
+    if ((ps->sort && !field) || ps->output.format == OUTPUT_WIDE ||
+        ps->output.format == OUTPUT_TEMPLATE || output_has_rows(&ps->output))
         cli_add_query(&ps->path, "resources", "1");
     return add_user(ps);
 }

@@ -76,6 +76,20 @@ static void column_preemption(const json_t *item, const struct output *output, s
     str_add(out, out->len ? "" : "allowed");
 }
 
+/* "2h"; where a queue above it allows less: "1h (of lab)". */
+static void column_max_limit(const json_t *item, const struct output *output, struct str *out)
+{
+    const char *whose = json_string_value(json_object_get(item, "longestLimitOf"));
+
+    (void)output;
+    if (!whose || text_eq(whose, json_string_value(json_object_get(item, "name")))) {
+        output_text(item, "maxLimit", out);
+        return;
+    }
+    output_text(item, "longestLimit", out);
+    str_addf(out, " (of %s)", whose);
+}
+
 static const struct column columns[] = {
     { "QUEUE", "name", NULL, 0 },
     { "STATE", "state", NULL, COLUMN_STATE },
@@ -91,10 +105,11 @@ static const struct column columns[] = {
     { "FAIR", NULL, column_fair, COLUMN_WIDE },
     { "PRIORITY", "priority", NULL, COLUMN_RIGHT | COLUMN_WIDE },
     { "RECLAIMABLE", NULL, column_reclaimable, COLUMN_WIDE },
-    { "MIN_RUNTIME", "minRuntime", NULL, COLUMN_RIGHT | COLUMN_WIDE | COLUMN_HERE },
+    { "MIN_RUNTIME", "minRuntime", NULL, COLUMN_RIGHT | COLUMN_WIDE | COLUMN_HERE | COLUMN_TIME },
     { "REVISION", "revision", NULL, COLUMN_RIGHT | COLUMN_WIDE | COLUMN_HERE },
     { "PREEMPTION", NULL, column_preemption, COLUMN_WIDE },
-    { "MAX_LIMIT", "maxLimit", NULL, COLUMN_RIGHT | COLUMN_WIDE | COLUMN_HERE },
+    { "MAX_LIMIT", "maxLimit", column_max_limit,
+      COLUMN_RIGHT | COLUMN_WIDE | COLUMN_HERE | COLUMN_TIME },
 };
 static const struct listing listing = { columns, COUNT_OF(columns), "name", "name" };
 

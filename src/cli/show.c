@@ -106,31 +106,32 @@ static int print_job(struct cli *cli, const struct output *output, const json_t 
     return r;
 }
 
+static int show_one(struct cli *cli, const struct args *args, const char *word, void *arg)
+{
+    struct output *output = arg;
+    CLEANUP(json_decrefp) json_t *job = NULL;
+    CLEANUP(freep) char *path = NULL;
+    struct job_name name;
+    int r = job_name_find(cli, args, word, &name);
+
+    if (r == 0 && args_has(args, "tasks"))
+        return print_all_tasks(cli, output, name.job);
+    path = r == 0 ? job_path(name.job, "") : NULL;
+    if (r == 0)
+        r = cli_get(cli, path, &job);
+    if (r == 0)
+        r = print_job(cli, output, job, name.job);
+    if (r == 0)
+        output->has_head &= !output_has_rows(output); /* several jobs have one */
+    return r;
+}
+
 static int run_show(struct cli *cli, const struct args *args)
 {
     struct output output;
-    int exit_code = cli_need_output(cli, args, &output);
+    int r = cli_need_output(cli, args, &output);
 
-    if (exit_code != 0)
-        return exit_code;
-    for (size_t i = 0; i < args->rest.n && exit_code == 0; i++) {
-        CLEANUP(json_decrefp) json_t *job = NULL;
-        CLEANUP(freep) char *path = NULL;
-        struct job_name name;
-
-        exit_code = job_name_find(cli, args, args->rest.at[i], &name);
-        if (exit_code == 0 && args_has(args, "tasks")) {
-            exit_code = print_all_tasks(cli, &output, name.job);
-            continue;
-        }
-        path = job_path(name.job, "");
-        if (exit_code == 0)
-            exit_code = cli_get(cli, path, &job);
-        if (exit_code == 0)
-            exit_code = print_job(cli, &output, job, name.job);
-        output.has_head &= !output_has_rows(&output); /* several jobs have one */
-    }
-    return exit_code;
+    return r == 0 ? cli_each(cli, args, show_one, &output) : r;
 }
 
 static const struct cli_flag own[] = {

@@ -57,6 +57,11 @@ static void make_key(const struct column *column, const struct output *output, j
     struct err err = { 0 };
 
     *out = (struct key){ .place = place, .item = item };
+    if (column->flags & COLUMN_TIME) {
+        output_text(item, column->path, &out->text);
+        out->is_amount = out->text.len && duration_parse(out->text.data, &out->amount, &err) == 0;
+        return;
+    }
     if (column->fn)
         column->fn(item, output, &out->text);
     else

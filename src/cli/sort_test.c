@@ -18,6 +18,7 @@ static const struct column columns[] = {
     { "WHERE", "where", NULL, COLUMN_HERE },
     { "MEM", "memory", NULL, COLUMN_HERE | COLUMN_RIGHT },
     { "CPU", "used/cpu", nothing, 0 },
+    { "LIMIT", "limit", nothing, COLUMN_HERE | COLUMN_TIME },
     { "AGE", "-registeredAt", nothing, 0 },
 };
 static const struct listing listing = { columns, COUNT_OF(columns), "id", "name" };
@@ -59,15 +60,19 @@ static const struct {
     { "down, and what has none last all the same", "-WHERE", "a d b c" },
     { "amounts by their size", "mem", "a c b d" },
     { "down", "-mem", "b c a d" },
+    { "times by their length, whatever is shown of them", "limit", "c b a d" },
+    { "down, and no time last", "-limit", "a b c d" },
     { "of a column that shows nothing it stays as it is", "INFO", "a b c d" },
 };
 
 TEST(what_the_server_has_no_field_for_is_sorted_by_what_is_shown)
 {
-    static const char text[] = "[{\"name\":\"a\",\"where\":\"n10\",\"memory\":\"512Mi\"},"
-                               "{\"name\":\"b\",\"where\":\"n9\",\"memory\":\"4Gi\"},"
-                               "{\"name\":\"c\",\"memory\":\"1536Mi\"},"
-                               "{\"name\":\"d\",\"where\":\"n10\"}]";
+    static const char text[] =
+        "[{\"name\":\"a\",\"where\":\"n10\",\"memory\":\"512Mi\","
+        "\"limit\":\"2h\"},"
+        "{\"name\":\"b\",\"where\":\"n9\",\"memory\":\"4Gi\",\"limit\":\"90m\"},"
+        "{\"name\":\"c\",\"memory\":\"1536Mi\",\"limit\":\"600s\"},"
+        "{\"name\":\"d\",\"where\":\"n10\"}]";
 
     ROW_EACH (c, sorted) {
         CLEANUP(json_decrefp) json_t *items = json_loads(text, 0, NULL);

@@ -250,6 +250,14 @@ static void set_defaults(const struct cli *cli, const struct args *args, struct 
 
 /* ---- making it ---- */
 
+/* Faults of flags, in the lines that they are given. */
+static void mark_words(struct problem *problem, int from, int to)
+{
+    for (size_t i = 0; i < problem_n_kept(problem); i++)
+        if (problem->fields[i].line == from && text_begins(problem->fields[i].text, "--"))
+            problem->fields[i].line = to;
+}
+
 int submit_fail(const struct cli *cli, struct problem *problem, int status)
 {
     struct making *making = cli->making;
@@ -260,12 +268,14 @@ int submit_fail(const struct cli *cli, struct problem *problem, int status)
     for (size_t i = 0; status && i < problem_n_kept(problem); i++)
         problem->fields[i].line = problem->fields[i].column = 0;
     flags_blame(&making->words, problem);
+    mark_words(problem, 0, PROBLEM_OF_WORDS); /* what a flag says stands in no file */
     flags_blame(&making->script, problem);
     if (making->path && !making->is_script && making->is_json)
         json_locate(making->text.data, making->text.len, problem);
     else if (making->path && !making->is_script)
         yaml_locate(str_text(&making->text), making->text.len, problem);
     if (cli->is_json || !problem->n_fields) {
+        mark_words(problem, PROBLEM_OF_WORDS, 0);
         cli_fail_problem(cli, problem, status);
         return status ? exit_of_problem(problem->code, status) : EXIT_USAGE;
     }
@@ -286,16 +296,19 @@ static int make(struct cli *cli, const struct args *args, struct making *making,
         r = read_object(making, problem);
     else
         making->object = json_object();
-    if (r < 0)
+    if (r < 0 && !making->object)
         return r;
     if (!json_is_object(making->object))
         return problem_add(problem, PROBLEM_INVALID_FIELD, "", "a job is an object");
-    r = take_flags(args, &making->words, problem);
+    if (take_flags(args, &making->words, problem) < 0)
+        r = -EINVAL;
     take_command(args, making);
-    if (flags_apply(&making->words, making->object, problem) < 0 || r < 0)
+    if (flags_apply(&making->words, making->object, problem) < 0)
         return -EINVAL;
     set_defaults(cli, args, making);
-    r = job_spec_from_json(making->object, NULL, &spec, problem);
+    /* What is wrong in the text or the flags is no reason not to tell the rest. */
+    if (job_spec_from_json(making->object, NULL, &spec, problem) < 0)
+        r = -EINVAL;
     job_spec_free(spec);
     return r;
 }
@@ -372,6 +385,11 @@ static void add_reason(const json_t *reason, struct str *out)
         str_addf(out, " wants %s", wants);
     if (has)
         str_addf(out, ", nodes have %s", has);
+    if (json_object_get(reason, "needed")) {
+        output_text(reason, "needed", out);
+        str_add(out, " tasks begin together, all nodes hold ");
+        output_text(reason, "placed", out);
+    }
 }
 
 static void say_warnings(const json_t *job)

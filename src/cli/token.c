@@ -44,6 +44,23 @@ static int find_token(struct cli *cli, const json_t *items, const char *word, co
                   : cli_fail(cli, EXIT_USAGE, "%zu tokens have an id that begins with %s", n, word);
 }
 
+static int delete_one(struct cli *cli, const struct args *args, const char *word, void *arg)
+{
+    const json_t *all = arg;
+    CLEANUP(freep) char *path = NULL;
+    const char *id = NULL;
+    int r = find_token(cli, json_object_get(all, "items"), word, &id);
+
+    (void)args;
+    if (r != 0)
+        return r;
+    path = cli_path("/v1/tokens/", id, "");
+    r = cli_delete(cli, path);
+    if (r == 0)
+        printf("%s  deleted\n", id);
+    return r;
+}
+
 static int run_delete(struct cli *cli, const struct args *args)
 {
     CLEANUP(json_decrefp) json_t *all = NULL;
@@ -51,19 +68,7 @@ static int run_delete(struct cli *cli, const struct args *args)
 
     if (r == 0)
         r = cli_get_pages(cli, "/v1/tokens", 0, &all);
-    for (size_t i = 0; r == 0 && i < args->rest.n; i++) {
-        CLEANUP(freep) char *path = NULL;
-        const char *id = NULL;
-
-        r = find_token(cli, json_object_get(all, "items"), args->rest.at[i], &id);
-        if (r != 0)
-            return r;
-        path = cli_path("/v1/tokens/", id, "");
-        r = cli_delete(cli, path);
-        if (r == 0)
-            printf("%s  deleted\n", id);
-    }
-    return r;
+    return r == 0 ? cli_each(cli, args, delete_one, all) : r;
 }
 
 /* A new file that only its owner can read, as those who read tokens demand. It is opened before the

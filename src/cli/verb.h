@@ -23,6 +23,7 @@ struct cli {
     const struct cli_programs *programs;
     const struct verb *verb; /* at hand; NULL before one was found */
     bool is_json;            /* errors are JSON on stderr too */
+    const char *about;       /* which of several things is at hand: errors begin with it; NULL */
     struct client_settings settings;
     bool has_settings;
     int64_t give_up_ms;    /* of each call, repetitions included */
@@ -39,6 +40,18 @@ int cli_fail_usage(const struct cli *cli, const char *fmt, ...) FORMAT(2, 3);
 int cli_fail_err(const struct cli *cli, const struct err *err);
 /** A refusal by the server, or of a file before it was sent (status 0). */
 int cli_fail_problem(const struct cli *cli, const struct problem *problem, int status);
+
+/* ---- several things ---- */
+
+/** Does one of the things named. Returns the exit code, after printing why it is not 0. */
+typedef int cli_each_fn(struct cli *cli, const struct args *args, const char *word, void *arg);
+/**
+ * Does each thing named: one that fails keeps nobody from the others. Errors name the thing where
+ * there are several. Only where no server is reached, or at Ctrl-C, the rest is not tried, and told.
+ *
+ * Returns  the largest exit code: which is the worst
+ */
+MUST_CHECK int cli_each(struct cli *cli, const struct args *args, cli_each_fn *fn, void *arg);
 
 /* ---- settings and calls ---- */
 
@@ -75,6 +88,9 @@ MUST_CHECK int cli_read_json(struct cli *cli, const struct client_answer *answer
  */
 MUST_CHECK int cli_call(struct cli *cli, const struct client_request *request, const json_t *body,
                         json_t **out);
+/** Likewise; where the answer is that problem *out is NULL, without a word. */
+MUST_CHECK int cli_call_if(struct cli *cli, const struct client_request *request,
+                           const json_t *body, enum problem_code but, json_t **out);
 MUST_CHECK int cli_get(struct cli *cli, const char *path, json_t **out);
 /** Likewise; what is not there is NULL, without a word. */
 MUST_CHECK int cli_find(struct cli *cli, const char *path, json_t **out);
@@ -107,6 +123,9 @@ MUST_CHECK int cli_put_grace(struct cli *cli, const struct args *args, json_t *b
 MUST_CHECK int cli_delete(struct cli *cli, const char *path);
 /** Deletes each, and says so with `word`: "gpu-a1  forgotten". Exit 3 where one is not there. */
 int cli_delete_each(struct cli *cli, const struct args *args, const char *prefix, const char *word);
+/** Asks an action of each, at PREFIX/NAME/actions, and prints what became of it. */
+int cli_act_each(struct cli *cli, const struct args *args, const char *prefix, const json_t *body,
+                 const struct listing *listing);
 /** Sends a change of one thing and prints what became of it: "NAME  STATE", or as -o says. */
 int cli_change(struct cli *cli, const struct args *args, const struct client_request *request,
                const json_t *body, const struct listing *listing);

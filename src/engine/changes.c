@@ -13,6 +13,7 @@
 #include "base/str.h"
 #include "engine/detail.h"
 #include "engine/explain.h"
+#include "engine/plugins.h"
 #include "engine/shape.h"
 
 enum {
@@ -48,7 +49,9 @@ struct search {
     bool is_limited;
     struct err err; /* of an engine that cannot run at all */
     VEC_OF(struct berth_change) fields, events;
-    enum wait_code *fails; /* by node->at: why it does not take the task, as things are */
+    enum wait_code *fails;      /* by node->at: why it does not take the task, as things are */
+    VEC_OF(int64_t) priorities; /* with which it would go before somebody else */
+    int max_priority;
 };
 
 /* Nothing of the model stays where it is over a supposition: it is looked up each time. */
@@ -339,19 +342,39 @@ static void ladder_make(int64_t *values, size_t n, int (*cmp)(const void *, cons
         out->at[out->n++] = values[n_apart - 1];
 }
 
-/* One more than somebody has who stands above, or holds room. */
+static void add_priority(struct search *q, int64_t from, int64_t value)
+{
+    if (value > from && value <= q->max_priority)
+        VEC_PUSH(&q->priorities, value);
+}
+
+/* One more than somebody has who stands above, or holds room. Who waited, or waited before it
+ * started, has a rank above its priority; of the job's own rank what it waited is no part where it
+ * takes room from others. */
+static void note_priorities(struct search *q, const struct session *s)
+{
+    const struct job *own = job_of(q);
+    int64_t from = own->priority, aged = priority_rank_at(s, own, s->in.now_ms) - from;
+
+    JOB_EACH (job, q->model) {
+        int64_t rank = priority_rank_at(s, job, s->in.now_ms);
+        if (job == own)
+            continue;
+        add_priority(q, from, (int64_t)job->priority + 1);
+        if (!s->policy->aging_step_ms)
+            continue;
+        add_priority(q, from, rank + 1);
+        add_priority(q, from, rank + 1 - aged);
+        add_priority(q, from, priority_start_rank(s, job) + 1);
+    }
+}
+
 static void try_priority(struct search *q)
 {
-    VEC_OF(int64_t) values = { 0 };
     struct ladder ladder = { 0 };
-    const struct job *own = job_of(q);
-    int64_t from = own->priority;
+    int64_t from = job_of(q)->priority;
 
-    JOB_EACH (job, q->model)
-        if (job != own && job->priority >= from && job->priority < INT32_MAX)
-            VEC_PUSH(&values, (int64_t)job->priority + 1);
-    ladder_make(values.at, values.n, up, &ladder);
-    VEC_FINI(&values);
+    ladder_make(q->priorities.at, q->priorities.n, up, &ladder);
     climb(q, &ladder, set_priority,
           (struct berth_change){ .kind = BERTH_CHANGE_PRIORITY, .from = from });
 }
@@ -563,6 +586,8 @@ static void try_end(struct search *q, const struct holding *holding)
                                       .index = task->index,
                                       .state = BERTH_TASK_SUCCEEDED,
                                       .attempt = task->attempt };
+        if (task_comes_back(task))
+            ended->state = BERTH_TASK_PENDING; /* and it may have the room that it leaves */
         VEC_PUSH(&deltas, ((struct berth_delta){ .kind = BERTH_TASK, .task = ended }));
     }
     change.n_tasks = (uint32_t)deltas.n;
@@ -636,7 +661,7 @@ static void try_time(struct search *q, const struct berth_task_ref *ref)
 
 /* --- The search */
 
-static void note_fails(struct search *q, const struct task *task)
+static void note_state(struct search *q, const struct task *task)
 {
     CLEANUP(berth_decisions_free) struct berth_decisions decisions = { 0 };
     struct session *s = explain_run(q->engine, &q->in, task, &decisions);
@@ -644,6 +669,7 @@ static void note_fails(struct search *q, const struct task *task)
     q->fails = ARENA_NEW0_N(q->own, enum wait_code, q->model->nodes.n + 1);
     NODE_EACH (node, q->model)
         q->fails[node->at] = fail_code(q->model, explain_fail(s, task->group->kind, node));
+    note_priorities(q, s);
     session_close(s);
 }
 
@@ -689,7 +715,8 @@ int berth_engine_changes(struct berth_engine *engine, const struct berth_cycle_i
                         .arena = arena,
                         .own = &own,
                         .most = search->most ? search->most : MOST,
-                        .max_runs = search->max_runs ? search->max_runs : MAX_RUNS };
+                        .max_runs = search->max_runs ? search->max_runs : MAX_RUNS,
+                        .max_priority = search->max_priority ? search->max_priority : INT32_MAX };
 
     if (!task)
         return -ENOENT;
@@ -698,7 +725,7 @@ int berth_engine_changes(struct berth_engine *engine, const struct berth_cycle_i
     *out = (struct berth_changes){ 0 };
     out->is_placed = is_placed(&q, NULL);
     if (!out->is_placed && !q.err.code) {
-        note_fails(&q, task);
+        note_state(&q, task);
         search_all(&q, ref);
         choose(&q, out);
     }
@@ -706,6 +733,7 @@ int berth_engine_changes(struct berth_engine *engine, const struct berth_cycle_i
     out->n_runs = q.n_runs;
     VEC_FINI(&q.fields);
     VEC_FINI(&q.events);
+    VEC_FINI(&q.priorities);
     if (!q.err.code)
         return 0;
     *err = q.err;

@@ -309,6 +309,32 @@ TEST(many_ends_are_taken_together_and_never_too_early)
     world_fini(&w);
 }
 
+/* Who was evicted stands in front when it has ended, and runs its time out before. */
+TEST(a_start_reckons_with_who_comes_back)
+{
+    struct berth_task_group group = { .name = "task", .replicas = 1 };
+    struct berth_job job = {
+        .id = "gone", .seq = 1, .queue = "default", .limit_ms = 500, .groups = &group, .n_groups = 1
+    };
+    struct berth_task task = {
+        .job = "gone", .group = "task", .state = BERTH_TASK_RELEASING, .attempt = 1, .node = "n1"
+    };
+    struct world w;
+
+    world_init(&w);
+    world_queue(&w, "default");
+    world_node(&w, "n1", 4);
+    group.asks = world_amounts(&w, 4, 1 << 20);
+    world_tell(&w, BERTH_JOB, &job);
+    world_tell(&w, BERTH_TASK, &task);
+    world_job(&w, "next", 1, 1, 4);
+    CHECK_EQ(start_of(&w, "next", 0).latest_ms, 0); /* nobody knows how long it takes to stop */
+    task.comes_back = true;
+    world_tell(&w, BERTH_TASK, &task);
+    CHECK_EQ(start_of(&w, "next", 0).latest_ms, 1000500);
+    world_fini(&w);
+}
+
 /* ---- random worlds ---- */
 
 /* Does what a change says; false for what only time does. */
@@ -403,4 +429,283 @@ TEST(what_is_named_places_the_job)
         world_fini(&w);
     }
     CHECK(n_tried > 20);
+}
+
+/* ---- random worlds of several queues, ages, taints, nodes that are away and tasks that leave ---- */
+
+enum { WILD_NODES = 4, WILD_TASKS = 32 };
+
+/* A world and what it was told, so that what a change says can be done to it. */
+struct wild {
+    struct world w;
+    struct berth_node nodes[WILD_NODES];
+    struct berth_task tasks[WILD_TASKS]; /* that hold room */
+    size_t n_tasks;
+    struct berth_job job; /* the one that is asked about */
+    struct berth_task_group group;
+    struct berth_label label;
+    struct berth_taint taint;
+};
+
+static uint64_t one_of(uint64_t *random, uint64_t n)
+{
+    return test_random(random) % n;
+}
+
+static void wild_node(struct wild *wild, size_t i, uint64_t *random)
+{
+    static const char *const sizes[] = { "small", "large" };
+    struct world *w = &wild->w;
+    struct berth_label *label = ARENA_NEW0(&w->arena, struct berth_label);
+
+    *label = (struct berth_label){ "size", sizes[one_of(random, 2)] };
+    wild->taint = (struct berth_taint){ "team", "ml", BERTH_NO_SCHEDULE };
+    wild->nodes[i] =
+        (struct berth_node){ .id = arena_format(&w->arena, "n%zu", i),
+                             .seq = i,
+                             .state = one_of(random, 8) ? NODE_READY : NODE_UNREACHABLE,
+                             .cordoned = one_of(random, 6) == 0,
+                             .labels = { label, 1 },
+                             .taints = &wild->taint,
+                             .n_taints = one_of(random, 5) == 0,
+                             .offers = world_amounts(w, 2 + (int64_t)one_of(random, 7), 1 << 30) };
+    world_tell(w, BERTH_NODE, &wild->nodes[i]);
+}
+
+static struct berth_job wild_job(struct wild *wild, const char *id, uint64_t *random)
+{
+    static const char *const queues[] = { "default", "other" };
+    struct world *w = &wild->w;
+    struct berth_task_group *group = ARENA_NEW0(&w->arena, struct berth_task_group);
+
+    *group = (struct berth_task_group){ .name = "task", .role = "task" };
+    group->replicas = 1 + (uint32_t)one_of(random, 3);
+    group->asks = world_amounts(w, 1 + (int64_t)one_of(random, 5), 1 << 20);
+    return (struct berth_job){ .id = id,
+                               .seq = ++w->seq,
+                               .queue = queues[one_of(random, 2)],
+                               .priority = (int)one_of(random, 4) * (one_of(random, 2) ? 1 : 5),
+                               .created_at_ms = w->in.now_ms - (int64_t)one_of(random, 12) * 600000,
+                               .min_available = 1 + (uint32_t)one_of(random, group->replicas),
+                               .groups = group,
+                               .n_groups = 1 };
+}
+
+/* What was bound runs, since some while; some of it is being stopped, and may come back. */
+static void wild_accept(struct wild *wild, uint64_t *random)
+{
+    struct world *w = &wild->w;
+
+    for (size_t i = 0; i < w->out.n_groups; i++)
+        for (size_t k = 0; k < w->out.groups[i].n_parts; k++) {
+            const struct berth_part *part = &w->out.groups[i].parts[k];
+            struct berth_task *task;
+            if (part->kind != BERTH_PART_BIND || wild->n_tasks == WILD_TASKS)
+                continue;
+            task = &wild->tasks[wild->n_tasks++];
+            *task = (struct berth_task){ .job = arena_text(&w->arena, part->task.job),
+                                         .group = "task",
+                                         .index = part->task.index,
+                                         .attempt = part->task.attempt,
+                                         .node = arena_text(&w->arena, part->node),
+                                         .state = BERTH_TASK_RUNNING };
+            task->started_at_ms = w->in.now_ms - (int64_t)one_of(random, 8) * 600000;
+            if (one_of(random, 6) == 0)
+                task->state = BERTH_TASK_RELEASING;
+            task->comes_back = task->state == BERTH_TASK_RELEASING && one_of(random, 3) != 0;
+        }
+    for (size_t i = 0; i < wild->n_tasks; i++)
+        world_tell(w, BERTH_TASK, &wild->tasks[i]);
+}
+
+static void wild_init(struct wild *wild, uint64_t *random)
+{
+    struct world *w = &wild->w;
+
+    *wild = (struct wild){ 0 };
+    world_init(w);
+    w->in.now_ms = 100000000;
+    world_queue(w, "default");
+    world_queue(w, "other");
+    for (size_t i = 0; i < WILD_NODES; i++)
+        wild_node(wild, i, random);
+    for (int i = 0; i < 5; i++) {
+        struct berth_job job = wild_job(wild, arena_format(&w->arena, "r%d", i), random);
+        world_tell(w, BERTH_JOB, &job);
+    }
+    world_cycle(w);
+    wild_accept(wild, random);
+    for (int i = 0; i < 2; i++) {
+        struct berth_job job = wild_job(wild, arena_format(&w->arena, "w%d", i), random);
+        world_tell(w, BERTH_JOB, &job);
+    }
+    wild->job = wild_job(wild, "j", random);
+    wild->group = wild->job.groups[0];
+    wild->job.groups = &wild->group;
+    wild->label = (struct berth_label){ "size", "large" };
+    wild->group.node_selector = (struct berth_labels){ &wild->label, one_of(random, 3) == 0 };
+    if (one_of(random, 8) == 0)
+        wild->job.withheld = WAIT_HELD;
+    if (one_of(random, 8) == 0)
+        wild->job.not_before_ms = w->in.now_ms + 5000;
+    world_tell(w, BERTH_JOB, &wild->job);
+}
+
+/* The tasks of a job that end, on one node or all: gone, or waiting again. */
+static void wild_end(struct wild *wild, const struct berth_change *c)
+{
+    for (size_t i = 0; i < wild->n_tasks; i++) {
+        struct berth_task task = wild->tasks[i];
+        if (!text_eq(task.job, c->job) || (c->node && !text_eq(task.node, c->node)))
+            continue;
+        task.state = task.comes_back ? BERTH_TASK_PENDING : BERTH_TASK_SUCCEEDED;
+        task.comes_back = false;
+        task.node = NULL;
+        world_tell(&wild->w, BERTH_TASK, &task);
+    }
+}
+
+static void wild_return(struct wild *wild, const char *id)
+{
+    for (size_t i = 0; i < WILD_NODES; i++) {
+        if (!text_eq(wild->nodes[i].id, id))
+            continue;
+        wild->nodes[i].state = NODE_READY;
+        wild->nodes[i].cordoned = false;
+        world_tell(&wild->w, BERTH_NODE, &wild->nodes[i]);
+    }
+}
+
+/* Does what a change says, whatever it is. */
+static void wild_do(struct wild *wild, const struct berth_change *c)
+{
+    static const struct berth_toleration bears = { .key = "team", .value = "ml" };
+
+    switch (c->kind) {
+    case BERTH_CHANGE_TASKS_END:
+    case BERTH_CHANGE_JOB_ENDS:
+        wild_end(wild, c);
+        return;
+    case BERTH_CHANGE_NODE_RETURNS:
+    case BERTH_CHANGE_UNCORDON:
+        wild_return(wild, c->node);
+        return;
+    case BERTH_CHANGE_TIME:
+        wild->w.in.now_ms = c->by_ms;
+        return;
+    case BERTH_CHANGE_HOLD:
+        wild->job.withheld = WAIT_NONE;
+        break;
+    case BERTH_CHANGE_TOLERATION:
+        wild->group.tolerations = &bears;
+        wild->group.n_tolerations = 1;
+        break;
+    case BERTH_CHANGE_QUEUE:
+        wild->job.queue = c->wants;
+        break;
+    case BERTH_CHANGE_MINIMUM:
+    case BERTH_CHANGE_AMOUNT:
+    case BERTH_CHANGE_LABEL:
+    case BERTH_CHANGE_PRIORITY:
+    case BERTH_CHANGE_KIND_COUNT:
+        CHECK(carry_out(&wild->w, c, &wild->job, &wild->group));
+        return;
+    }
+    world_tell(&wild->w, BERTH_JOB, &wild->job);
+}
+
+static uint32_t n_evicted_for(const struct world *w, const char *job)
+{
+    uint32_t n = 0;
+
+    for (size_t i = 0; i < w->out.n_groups; i++)
+        for (size_t k = 0; k < w->out.groups[i].n_parts && text_eq(w->out.groups[i].job, job); k++)
+            n += w->out.groups[i].parts[k].kind == BERTH_PART_EVICT;
+    return n;
+}
+
+static bool is_named(const struct berth_changes *found, enum berth_change_kind kind)
+{
+    for (size_t i = 0; i < found->n; i++)
+        if (found->at[i].kind == kind)
+            return true;
+    return false;
+}
+
+/* Where all was tried and no priority is named, the highest does not place the job either. */
+static void check_priority(uint64_t seed, const struct berth_changes *found)
+{
+    struct wild wild;
+
+    if (found->is_placed || found->is_limited || found->n == 20 ||
+        is_named(found, BERTH_CHANGE_PRIORITY))
+        return;
+    wild_init(&wild, &seed);
+    wild.job.priority = 100000;
+    world_tell(&wild.w, BERTH_JOB, &wild.job);
+    world_cycle(&wild.w);
+    CHECK(!is_decided_on(&wild.w, "j"));
+    world_fini(&wild.w);
+}
+
+TEST(whatever_is_named_places_the_job)
+{
+    uint64_t random = test_seed(), n_tried[BERTH_CHANGE_KIND_COUNT] = { 0 };
+    int n_kinds = 0;
+
+    for (int i = 0; i < 150; i++) {
+        uint64_t seed = test_random(&random), again = seed;
+        struct berth_changes found;
+        struct wild wild;
+
+        wild_init(&wild, &again);
+        found = changes_of(&wild.w, "j", 20);
+        for (size_t k = 0; k < found.n; k++) {
+            struct wild other;
+            again = seed;
+            wild_init(&other, &again);
+            wild_do(&other, &found.at[k]);
+            world_cycle(&other.w);
+            CHECK(is_decided_on(&other.w, "j"));
+            CHECK_EQ(n_evicted_for(&other.w, "j"), found.at[k].n_evicted);
+            n_tried[found.at[k].kind]++;
+            world_fini(&other.w);
+        }
+        check_priority(seed, &found);
+        world_fini(&wild.w);
+    }
+    for (int kind = 0; kind < BERTH_CHANGE_KIND_COUNT; kind++)
+        n_kinds += n_tried[kind] > 0;
+    CHECK(n_kinds > BERTH_CHANGE_KIND_COUNT / 2);
+}
+
+/* A victim counts by the rank at which it started, and a job in the line by what it waited. */
+TEST(a_priority_is_above_what_others_waited)
+{
+    struct berth_task_group group = { .name = "task", .replicas = 1 };
+    struct berth_job job = {
+        .id = "old", .seq = 9, .queue = "default", .priority = 5, .groups = &group, .n_groups = 1
+    };
+    struct world w;
+
+    world_init(&w);
+    w.in.now_ms = 100000000;
+    world_queue(&w, "default");
+    world_node(&w, "n1", 4);
+    group.asks = world_amounts(&w, 4, 1 << 20);
+    job.created_at_ms = w.in.now_ms - 3 * 600000;
+    world_tell(&w, BERTH_JOB, &job);
+    world_tell(&w, BERTH_TASK,
+               &(struct berth_task){ .job = "old",
+                                     .group = "task",
+                                     .state = BERTH_TASK_RUNNING,
+                                     .attempt = 1,
+                                     .node = "n1",
+                                     .started_at_ms = w.in.now_ms - 600000 });
+    job.id = "new";
+    job.seq = 10;
+    job.created_at_ms = w.in.now_ms;
+    world_tell(&w, BERTH_JOB, &job);
+    CHECK_TEXT(changes(&w, "new", 5), "priority 5>8 evicting 1; tasks-end old on n1");
+    world_fini(&w);
 }

@@ -34,17 +34,18 @@ static void show_holder(const struct held *held, struct arena *arena, struct ber
 {
     const struct task *task = held->task;
     const struct job *job = task->group->job;
+    bool is_promised = task->state == BERTH_TASK_PIPELINED || task->state == BERTH_TASK_ALLOCATED;
 
     *out = (struct berth_holder){
         .job = arena_text(arena, job->id),
         .namespace_ = job->kept->namespace_ ? arena_text(arena, job->kept->namespace_) : NULL,
         .group = arena_text(arena, task->group->spec->name),
         .index = task->index,
-        .attempt = task->state == BERTH_TASK_PIPELINED ? 0 : task->attempt,
+        .attempt = is_promised ? 0 : task->attempt,
         .amount = held->amount,
         .limit_at_ms = task->limit_at_ms,
         .is_leaving = task->state == BERTH_TASK_RELEASING,
-        .is_promised = task->state == BERTH_TASK_PIPELINED,
+        .is_promised = is_promised,
     };
 }
 

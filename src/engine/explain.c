@@ -90,6 +90,9 @@ static void explain_node(struct session *s, const struct task *task, struct node
 
     out->node = arena_text(arena, node->id);
     detail_of(s->model, kind, node, fail, arena, out);
+    for (size_t i = 0; i < out->n_holders; i++)
+        if (text_eq(out->holders[i].job, task->group->job->id))
+            ((struct berth_holder *)out->holders)[i].is_own = true;
     if (fail == FAIL_NONE)
         fit_scores(s, task, &node, 1, &out->score);
 }
@@ -167,6 +170,131 @@ static void keep_verdicts(const struct berth_decisions *decisions, const char *j
     out->verdicts = list;
 }
 
+/* ---- who comes back ---- */
+
+bool task_comes_back(const struct task *task)
+{
+    return task->state == BERTH_TASK_RELEASING && task->comes_back &&
+           !task->group->job->kept->stopping;
+}
+
+struct returns {
+    VEC_OF(struct berth_delta) deltas;
+};
+
+/* All that is being stopped and waits again afterwards, as it will be then. */
+static struct returns list_returns(struct model *model, struct arena *own)
+{
+    struct returns returns = { 0 };
+
+    JOB_EACH (job, model) {
+        for (size_t i = 0; job->n[BERTH_TASK_RELEASING] && i < job->n_tasks; i++) {
+            const struct task *task = &job->tasks[i];
+            struct berth_task *after;
+            if (!task_comes_back(task))
+                continue;
+            after = ARENA_NEW0(own, struct berth_task);
+            *after = (struct berth_task){ .job = job->id,
+                                          .group = task->group->spec->name,
+                                          .index = task->index,
+                                          .state = BERTH_TASK_PENDING,
+                                          .attempt = task->attempt,
+                                          .tries = task->tries,
+                                          .evictions = task->evictions };
+            VEC_PUSH(&returns.deltas, ((struct berth_delta){ .kind = BERTH_TASK, .task = after }));
+        }
+    }
+    return returns;
+}
+
+/*
+ * Room that is being freed may go to who gives it up: evicted for a job that is gone since, it waits
+ * again once it has ended and may stand in front. So what a cycle promises the task on such room is
+ * looked at as it will be then, and if the task has none of it, what is said then is the reason.
+ */
+static int mind_returns(struct berth_engine *engine, const struct berth_cycle_in *in,
+                        const struct task *task, struct arena *arena, struct arena *own,
+                        struct berth_explanation *out, struct err *err)
+{
+    CLEANUP(berth_decisions_free) struct berth_decisions decisions = { 0 };
+    const char *job = arena_text(own, task->group->job->id);
+    struct berth_explanation then = { 0 };
+    struct returns returns = { 0 };
+    int r = 0;
+
+    if (out->state == WAIT_WAITING_FOR_EVICTION)
+        returns = list_returns(engine_model(engine), own);
+    if (returns.deltas.n)
+        r = berth_engine_suppose(engine, returns.deltas.at, returns.deltas.n, err);
+    if (r == 0 && returns.deltas.n) {
+        r = berth_engine_cycle(engine, in, &decisions, err);
+        if (r == 0 && !outcome_of(&decisions, job).starts)
+            keep_verdicts(&decisions, job, arena, &then);
+        berth_engine_forget(engine);
+    }
+    VEC_FINI(&returns.deltas);
+    if (r < 0 || !then.n_verdicts)
+        return r;
+    out->verdicts = then.verdicts;
+    out->n_verdicts = then.n_verdicts;
+    out->reason = then.verdicts[0].reason;
+    out->state = out->reason->code;
+    return 0;
+}
+
+/* ---- the queue's share ---- */
+
+static const wide *fair_share_of(struct session *s, const struct queue *queue)
+{
+    const struct hooked *fair = &s->setup->hooked[HOOKED_FAIR_SHARE];
+    const wide *found = NULL;
+
+    for (size_t i = 0; i < fair->n && !found; i++)
+        found = fair->at[i]->plugin->fair_share(s, fair->at[i], queue);
+    return found;
+}
+
+static bool others_hold(const struct session *s, const struct queue *mine, uint32_t dim)
+{
+    VEC_EACH (queue, &s->model->queues)
+        if (*queue != mine && (*queue)->kept && dim < (*queue)->n_sums &&
+            (*queue)->allocated[dim] > 0 && !(*queue)->kept->not_reclaimable)
+            return true;
+    return false;
+}
+
+/* How many tasks must begin together. */
+static uint32_t n_needed(const struct job *job)
+{
+    uint32_t there = job_n_ready(job) + job->n[BERTH_TASK_PIPELINED];
+
+    return there + 1 < job->min_available ? job->min_available - there : 1;
+}
+
+/* Whether what it is short of is kept from it by its queue's fair share. */
+static void find_share(struct session *s, const struct task *task, struct arena *arena,
+                       struct berth_explanation *out)
+{
+    const struct queue *queue = task->group->job->queue;
+    uint32_t dim = out->reason && out->reason->resource && out->reason->node
+                       ? dim_find(s->model, out->reason->resource)
+                       : NOWHERE;
+    const wide *fair = queue && queue->kept ? fair_share_of(s, queue) : NULL;
+    wide allocated, asked;
+
+    if (dim == NOWHERE || !fair || s->policy->reclaim == RECLAIM_BY_PLUGINS ||
+        (!setup_has_action(s->setup, "reclaim") && !setup_has_action(s->setup, "gangreclaim")) ||
+        out->reason->asked > out->reason->limit || !others_hold(s, queue, dim))
+        return;
+    allocated = dim < queue->n_sums ? queue->allocated[dim] : 0;
+    asked = (wide)asks_of(&task->group->kind->asks, dim) * n_needed(task->group->job);
+    if (allocated + asked <= fair[dim])
+        return;
+    out->share_resource = arena_text(arena, s->model->dims.at[dim]->name);
+    out->share_fair = wide_clamp(fair[dim]);
+    out->share_allocated = wide_clamp(allocated);
+}
+
 int berth_engine_explain(struct berth_engine *engine, const struct berth_cycle_in *in,
                          const struct berth_task_ref *ref, struct arena *arena,
                          struct berth_explanation *out, struct err *err)
@@ -193,10 +321,13 @@ int berth_engine_explain(struct berth_engine *engine, const struct berth_cycle_i
     nodes = ARENA_NEW0_N(arena, struct berth_node_reason, model->nodes.n + 1);
     for (size_t i = 0; i < model->nodes.n; i++)
         explain_node(s, task, model->nodes.at[i], arena, &nodes[i]);
+    find_share(s, task, arena, out);
     session_close(s);
     out->nodes = nodes;
     out->n_nodes = model->nodes.n;
-    return 0;
+    if (outcome_of(&decisions, ref->job).starts)
+        return 0; /* it has the room held for it, and nobody else gets that */
+    return mind_returns(engine, in, task, arena, &own, out, err);
 }
 
 int berth_engine_never(struct berth_engine *engine, const struct berth_cycle_in *in, const char *id,

@@ -20,6 +20,9 @@ struct session *explain_run(struct berth_engine *engine, const struct berth_cycl
 /** Why a node has no room for a class now, though it may come free; FAIL_NONE: it has. */
 fail_t explain_fail(struct session *s, const struct kind *kind, const struct node *node);
 
+/** Whether a task is being stopped and waits again once it has ended. */
+bool task_comes_back(const struct task *task);
+
 /* What a cycle would do for a job. */
 struct outcome {
     bool starts;      /* it binds a task of it, or makes room for one */

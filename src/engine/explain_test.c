@@ -14,6 +14,16 @@ static struct berth_explanation explain(struct world *w, const char *job)
     return why;
 }
 
+static struct berth_explanation explain_task(struct world *w, const char *job, uint32_t index)
+{
+    struct berth_task_ref ref = { .job = job, .group = "task", .index = index };
+    struct berth_explanation why;
+    struct err err = { 0 };
+
+    CHECK_OK(berth_engine_explain(w->engine, &w->in, &ref, &w->arena, &why, &err), &err);
+    return why;
+}
+
 static void tell_node(struct world *w, const char *id, struct berth_label label,
                       struct berth_taint taint)
 {
@@ -350,6 +360,122 @@ TEST(explain_says_who_is_promised_what_is_being_freed)
     CHECK_EQ(why.nodes[0].n_holders, 2);
     CHECK_TEXT(why.nodes[0].holders[1].job, "first");
     CHECK(why.nodes[0].holders[1].is_promised);
+    world_fini(&w);
+}
+
+/* Who was evicted waits again when it has ended, and stands in front: nothing is promised that it gets
+ * back. */
+TEST(explain_promises_nothing_that_another_gets_back)
+{
+    struct berth_task gone = { .job = "gone",
+                               .group = "task",
+                               .attempt = 1,
+                               .node = "n1",
+                               .state = BERTH_TASK_RELEASING,
+                               .comes_back = true };
+    struct berth_task_ref ref = { .job = "first", .group = "task" };
+    struct berth_search search = { .most = 5 };
+    struct berth_changes changes;
+    struct berth_explanation why;
+    struct err err = { 0 };
+    struct world w;
+
+    tell_leaving(&w);
+    world_tell(&w, BERTH_TASK, &gone);
+    world_job(&w, "first", 1, 1, 3);
+    why = explain(&w, "first");
+    CHECK_TEXT(wait_codes[why.state].word, "INSUFFICIENT_CPU");
+    CHECK_TEXT(why.reason->blocker, "gone");
+    CHECK_EQ(why.n_verdicts, 1);
+    CHECK_OK(berth_engine_changes(w.engine, &w.in, &ref, &search, &w.arena, &changes, &err), &err);
+    for (size_t i = 0; i < changes.n; i++)
+        CHECK(changes.at[i].kind != BERTH_CHANGE_TASKS_END);
+    gone.comes_back = false; /* its limit ended it, say */
+    world_tell(&w, BERTH_TASK, &gone);
+    CHECK_TEXT(wait_codes[explain(&w, "first").state].word, "WAITING_FOR_EVICTION");
+    world_fini(&w);
+}
+
+/* Like jobs share their reasons; the one that holds the room is not told that it waits for itself. */
+TEST(explain_names_no_job_as_in_its_own_way)
+{
+    struct berth_explanation why;
+    struct world w;
+
+    world_init(&w);
+    world_queue(&w, "default");
+    world_node(&w, "n1", 4);
+    world_job(&w, "wide", 2, 1, 3);
+    world_job(&w, "small", 1, 1, 1);
+    world_cycle(&w);
+    world_accept(&w, BERTH_TASK_RUNNING);
+    world_job(&w, "like", 1, 1, 3);
+    CHECK_TEXT(explain(&w, "like").reason->blocker, "wide");
+    why = explain_task(&w, "wide", 1);
+    CHECK_TEXT(wait_codes[why.state].word, "INSUFFICIENT_CPU");
+    CHECK_TEXT(why.reason->blocker, "small");
+    CHECK_TEXT(why.nodes[0].holders[0].job, "wide");
+    CHECK(why.nodes[0].holders[0].is_own);
+    CHECK(!why.nodes[0].holders[1].is_own);
+    world_fini(&w);
+}
+
+/* What no action places waits for that, not for others. */
+TEST(explain_says_when_no_action_would_place_a_task)
+{
+    struct berth_task_group group = { .name = "task", .role = "task", .replicas = 1 };
+    struct berth_job job = {
+        .id = "idle", .seq = 90, .queue = "default", .groups = &group, .n_groups = 1
+    };
+    struct berth_explanation why;
+    struct world w;
+
+    world_init(&w);
+    world_queue(&w, "default");
+    world_node(&w, "n1", 4);
+    world_tell(&w, BERTH_JOB, &job);
+    CHECK_EQ(explain(&w, "idle").state, WAIT_NONE);
+    world_tell(&w, BERTH_CONFIG,
+               &(struct berth_config){ .has_actions = true,
+                                       .actions = { (const char *const[]){ "allocate" }, 1 } });
+    why = explain(&w, "idle");
+    CHECK_TEXT(wait_codes[why.state].word, "NOT_YET_CONSIDERED");
+    CHECK(strstr(why.reason->wants, "backfill") != NULL);
+    world_fini(&w);
+}
+
+/* A queue that has what is fair takes nothing back, and that is said; one below it would. */
+TEST(explain_names_the_fair_share_where_it_keeps_a_job_waiting)
+{
+    struct berth_task_group group = { .name = "task", .role = "task", .replicas = 1 };
+    struct berth_job job = { .id = "more", .seq = 90, .groups = &group, .n_groups = 1 };
+    struct berth_explanation why;
+    struct world w;
+
+    world_init(&w);
+    world_queue(&w, "default");
+    world_queue(&w, "other");
+    world_node(&w, "n1", 4);
+    world_job(&w, "mine", 1, 1, 2);
+    group.asks = world_amounts(&w, 2, 1 << 20);
+    job.id = "theirs";
+    job.queue = "other";
+    world_tell(&w, BERTH_JOB, &job);
+    world_cycle(&w);
+    world_accept(&w, BERTH_TASK_RUNNING);
+    job.id = "more";
+    job.queue = "default";
+    job.seq = 91;
+    world_tell(&w, BERTH_JOB, &job);
+    job.id = "wish"; /* so that the other queue has a right to its half */
+    job.queue = "other";
+    job.seq = 92;
+    world_tell(&w, BERTH_JOB, &job);
+    why = explain(&w, "more");
+    CHECK_TEXT(wait_codes[why.state].word, "INSUFFICIENT_CPU");
+    CHECK_TEXT(why.share_resource, "cpu");
+    CHECK_EQ(why.share_fair, 2000);
+    CHECK_EQ(why.share_allocated, 2000);
     world_fini(&w);
 }
 

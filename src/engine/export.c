@@ -23,6 +23,7 @@ bool task_told(const struct task *task, struct berth_task *out)
         .not_before_ms = task->not_before_ms,
         .tries = task->tries,
         .evictions = task->evictions,
+        .comes_back = task->comes_back,
     };
     if (task->extra) {
         out->holds = task->extra->kept->holds;

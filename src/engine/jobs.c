@@ -247,6 +247,7 @@ static void task_tell(struct model *model, struct task *task, const struct berth
     task->attempt = told->attempt;
     task->tries = told->tries;
     task->evictions = told->evictions;
+    task->comes_back = told->comes_back;
     task->version = told->version;
     if (told->state !=
         BERTH_TASK_PENDING) { /* what an attempt that is over did is not of the next */

@@ -181,6 +181,7 @@ struct task {
     uint8_t state; /* enum berth_task_state */
     bool is_told;
     bool evicted; /* in this session; of a promised one: an eviction makes its room */
+    bool comes_back;
     uint32_t attempt, tries, evictions;
     uint64_t version;
     int64_t started_at_ms, checkpoint_at_ms, limit_at_ms, not_before_ms;

@@ -77,8 +77,9 @@ static void list_counts(struct session *s, const struct fit_counts *counts,
 }
 
 /* The job that holds most of a dimension on a node, who is leaving aside: without them it is short
- * too. */
-static const char *holder_of(struct session *s, const struct node *node, uint32_t dim)
+ * too. @but  a job that is not meant, or NULL */
+static const char *holder_of(struct session *s, const struct node *node, uint32_t dim,
+                             const char *but)
 {
     const struct job *holder = NULL;
     int64_t most = 0;
@@ -86,6 +87,8 @@ static const char *holder_of(struct session *s, const struct node *node, uint32_
     VEC_EACH (task, &node->tasks) {
         const struct job *job = (*task)->group->job;
         int64_t sum = 0;
+        if (but && text_eq(job->id, but))
+            continue;
         VEC_EACH (other, &node->tasks)
             if ((*other)->group->job == job && (*other)->state != BERTH_TASK_RELEASING)
                 sum = wrap_add(sum, asks_of(task_asks(*other), dim));
@@ -137,7 +140,7 @@ static void explain_dim(struct session *s, struct kind *kind, uint32_t dim,
     reason->free = column_idle(c, best->at) < 0 ? 0 : column_idle(c, best->at);
     reason->node = arena_text(s->out, best->id);
     if (reason->asked <= reason->limit) /* else it would not fit if nobody held anything */
-        reason->blocker = holder_of(s, best, dim);
+        reason->blocker = holder_of(s, best, dim, NULL);
 }
 
 /* Fills in a reason that is about something else than room: the first node that says it; `large`: of
@@ -208,6 +211,12 @@ static enum wait_code kept_off(struct session *s, struct kind *kind)
     return most;
 }
 
+/* Whether no action of the profile places such tasks: then nobody is in front of them. */
+static bool is_passed_over(const struct session *s, const struct kind *kind)
+{
+    return kind->best_effort && !setup_has_action(s->setup, "backfill");
+}
+
 static void choose_code(struct session *s, struct kind *kind, const struct fit_counts *counts,
                         struct berth_reason *reason)
 {
@@ -220,7 +229,10 @@ static void choose_code(struct session *s, struct kind *kind, const struct fit_c
         if (dim != NOWHERE)
             explain_dim(s, kind, dim, reason);
     } else if (counts->n_fit) {
-        reason->code = s->limited ? WAIT_NOT_YET_CONSIDERED : WAIT_BEHIND_HIGHER_RANK;
+        reason->code = s->limited || is_passed_over(s, kind) ? WAIT_NOT_YET_CONSIDERED
+                                                             : WAIT_BEHIND_HIGHER_RANK;
+        if (!s->limited && is_passed_over(s, kind))
+            reason->wants = "the action backfill: no other places what asks for nothing";
     } else if ((reason->code = kept_off(s, kind))) {
         explain_words(s, kind, true, reason);
     } else if ((dim = most_dim(s, counts)) != NOWHERE) {
@@ -251,8 +263,7 @@ const struct berth_reason *kind_reason(struct session *s, struct kind *kind)
     return reason;
 }
 
-static const struct berth_reason *why_reason(struct session *s, const struct why *why,
-                                             int64_t until_ms)
+static struct berth_reason *why_reason(struct session *s, const struct why *why, int64_t until_ms)
 {
     struct berth_reason *reason = ARENA_NEW0(s->out, struct berth_reason);
 
@@ -311,9 +322,9 @@ static uint64_t n_of_kind(const struct job *job, size_t from)
     return n;
 }
 
-/* Whether the nodes, if they were empty, held fewer of its tasks than its minimum, each kind by
- * itself. What succeeded needs no room any more. */
-static bool is_larger_than_cluster(struct session *s, const struct job *job)
+/* How many of its tasks the nodes held if they were empty, each kind by itself; from its minimum on
+ * they are not counted. What succeeded needs no room any more. */
+static uint64_t most_of(struct session *s, const struct job *job)
 {
     uint64_t sum = job->n[BERTH_TASK_SUCCEEDED];
 
@@ -322,7 +333,12 @@ static bool is_larger_than_cluster(struct session *s, const struct job *job)
         uint64_t most = n ? n_ever(s, job->groups[i].kind) : 0;
         sum += n < most ? n : most;
     }
-    return sum < job->min_available;
+    return sum;
+}
+
+static bool is_larger_than_cluster(struct session *s, const struct job *job)
+{
+    return most_of(s, job) < job->min_available;
 }
 
 static bool is_alike(const struct job *job)
@@ -358,6 +374,7 @@ static const struct berth_reason *gang_reason(struct session *s, struct job *job
         reason->code = stuck->code; /* not even one: what keeps each off is why, not how many */
     } else if (is_larger_than_cluster(s, job)) {
         reason->code = WAIT_LARGER_THAN_CLUSTER;
+        reason->placed = (uint32_t)most_of(s, job);
         reason->wants = reason->has = NULL; /* what one node lacks is not why */
     }
     return reason;
@@ -404,9 +421,26 @@ struct verdicts {
     VEC_OF(struct berth_verdict) list;
 };
 
+/* Reasons are shared by all jobs that ask for the same: no job is told that it holds itself up. */
+static const struct berth_reason *reason_for(struct session *s, const char *job,
+                                             const struct berth_reason *reason)
+{
+    struct berth_reason *own;
+    const struct node *node = reason->node ? node_find(s->model, reason->node) : NULL;
+    uint32_t dim = reason->resource ? dim_find(s->model, reason->resource) : NOWHERE;
+
+    if (!reason->blocker || strcmp(reason->blocker, job) != 0)
+        return reason;
+    own = ARENA_NEW0(s->out, struct berth_reason);
+    *own = *reason;
+    own->blocker = node && dim != NOWHERE ? holder_of(s, node, dim, job) : NULL;
+    return own;
+}
+
 static void add(struct session *s, struct verdicts *v, const char *job, const char *group,
                 uint32_t n, const struct berth_reason *reason)
 {
+    reason = reason_for(s, job, reason);
     if (n)
         VEC_PUSH(&v->list, ((struct berth_verdict){ job, group ? arena_text(s->out, group) : NULL,
                                                     n, reason }));
@@ -468,13 +502,24 @@ static void add_held(struct session *s, struct verdicts *v, const char *id,
     const struct job *job = group->job;
     const uint32_t *held = seat_of(s, group->job)->held;
     struct why why = { .code = WAIT_GANG_INCOMPLETE, .dim = NOWHERE };
+    struct berth_reason *reason;
+    uint32_t n_held = 0;
 
     for (size_t i = 0; i < job->n_tasks && held; i++)
         if (job->tasks[i].state == BERTH_TASK_PIPELINED)
             why.code = task_is_on_machine(&job->tasks[i]) ? WAIT_WAITING_FOR_MACHINE
                                                           : WAIT_WAITING_FOR_EVICTION;
-    if (held)
-        add(s, v, id, group->spec->name, held[group->at], why_reason(s, &why, 0));
+    if (!held)
+        return;
+    for (size_t i = 0; i < job->n_groups; i++)
+        n_held += held[i];
+    reason = why_reason(s, &why, 0);
+    if (why.code == WAIT_GANG_INCOMPLETE) {
+        reason->placed = job_n_ready(job) + n_held;
+        reason->promised = job->n[BERTH_TASK_PIPELINED];
+        reason->needed = job->min_available;
+    }
+    add(s, v, id, group->spec->name, held[group->at], reason);
 }
 
 static void group_verdicts(struct session *s, struct verdicts *v, const char *id,

@@ -119,6 +119,8 @@ static bool pass_time(struct rehearsal *r, struct arena *arena, struct berth_sta
                                       .index = task->index,
                                       .state = BERTH_TASK_SUCCEEDED,
                                       .attempt = task->attempt };
+        if (task_comes_back(task))
+            ended->state = BERTH_TASK_PENDING; /* and it may stand in front */
         deltas[i] = (struct berth_delta){ .kind = BERTH_TASK, .task = ended };
     }
     if (n) {

@@ -292,6 +292,7 @@ static const struct member task_members[] = {
     ROW(berth_task, not_before_ms, M_I64, 0),
     ROW(berth_task, tries, M_U32, 0),
     ROW(berth_task, evictions, M_U32, 0),
+    ROW(berth_task, comes_back, M_BOOL, 0),
 };
 static const struct shape shape_task = SHAPE("task", berth_task, task_members);
 

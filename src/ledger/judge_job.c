@@ -178,6 +178,8 @@ void job_requeue(struct trial *t, struct mirror_job *job, const struct op_stop *
         problem_set(t->problem, PROBLEM_CONFLICT, "j-%" PRIu64 " is stopping", job->row->id);
         return;
     }
+    if (!op->suspends && !limit_of_requeue(t, job->row))
+        return;
     if (op->suspends)
         suspend(t, job);
     stop_live_tasks(t, job, CAUSE_REQUEUED, op->grace_ms < 0 ? job->grace_ms : op->grace_ms, text);

@@ -1,7 +1,8 @@
 /*
  * Judge of time limits: how long a job's tasks may run, held against the longest limit of its queue
- * and of those above it. It is looked at when a limit is said, at submit or later; what a queue
- * bounds from then on leaves the jobs that it has alone.
+ * and of those above it. It is looked at when a limit is said, at submit or later, and when somebody
+ * asks for a job to begin anew; else what a queue bounds from then on leaves the jobs that it has
+ * alone.
  */
 #include "ledger/judge_part.h"
 
@@ -55,6 +56,28 @@ bool limit_of_submit(struct trial *t, struct op_submit *op)
     mem_free(op->text);
     op->text = job_spec_to_text(op->spec, NULL);
     return true;
+}
+
+bool limit_of_requeue(struct trial *t, const struct row_job *job)
+{
+    CLEANUP(job_spec_freep) struct job_spec *spec = NULL;
+    CLEANUP(str_fini) struct str limit = { 0 }, most = { 0 };
+    struct err err = { 0 };
+    const char *whose = "";
+    int64_t most_ms = mirror_max_limit(t->mirror, job->queue, &whose);
+
+    if (!most_ms || job_spec_from_canonical(job->spec, &spec, &err) < 0 ||
+        !is_longer(spec->limit_ms, most_ms))
+        return true;
+    if (spec->limit_ms)
+        duration_format(spec->limit_ms, &limit);
+    duration_format(most_ms, &most);
+    problem_set(t->problem, PROBLEM_CONFLICT,
+                "j-%" PRIu64 " has %s%s, above the longest limit of queue %s, which is %s by now: "
+                "give it a limit of %s at most first",
+                job->id, spec->limit_ms ? "a limit of " : "no limit", str_text(&limit), whose,
+                str_text(&most), str_text(&most));
+    return false;
 }
 
 /* What the limit will be; false and refused where that is none. */

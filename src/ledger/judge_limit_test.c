@@ -222,3 +222,41 @@ TEST(a_bound_that_comes_later_leaves_the_jobs_alone)
     }
     close_world(&w);
 }
+
+static enum problem_code stop(struct world *w, uint64_t job, bool suspends)
+{
+    struct op *op = op_new(OP_STOP, NULL, NULL);
+
+    op->stop.job = job;
+    op->stop.cause = CAUSE_REQUEUED;
+    op->stop.grace_ms = -1;
+    op->stop.suspends = suspends;
+    op->stop.by = text_copy("ops");
+    op->stop.reason = text_copy("");
+    return world_run(w, op);
+}
+
+/* Whoever wants a job to begin anew is told that it may not run so long any more. */
+TEST(a_requeue_is_held_against_the_longest_limit)
+{
+    struct world w = { 0 };
+    uint64_t job;
+
+    open_world(&w);
+    job = world_submit(&w, "{\"queue\":\"lab-short\",\"limit\":\"2h\"}");
+    CHECK_EQ(world_bind(&w, job, 0, "n1"), PROBLEM_NONE);
+    put_queue(&w, "lab", "root", "{\"maxLimit\":600000}", false);
+    CHECK_EQ(stop(&w, job, false), PROBLEM_CONFLICT);
+    CHECK(strstr(w.problem.detail,
+                 "has a limit of 2h, above the longest limit of queue lab, which is 10m by now: "
+                 "give it a limit of 10m at most first") != NULL);
+    CHECK_EQ(stop(&w, job, true), PROBLEM_NONE); /* to stop it is no more */
+    CHECK_EQ(patch(&w, job, false, 600000), PROBLEM_NONE);
+    CHECK_EQ(stop(&w, job, false), PROBLEM_NONE);
+    job = world_submit(&w, "{\"queue\":\"free\"}");
+    CHECK_EQ(stop(&w, job, false), PROBLEM_NONE);
+    put_queue(&w, "free", "root", "{\"maxLimit\":600000}", false);
+    CHECK_EQ(stop(&w, job, false), PROBLEM_CONFLICT);
+    CHECK(strstr(w.problem.detail, "has no limit, above the longest limit of queue free") != NULL);
+    close_world(&w);
+}

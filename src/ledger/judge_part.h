@@ -120,6 +120,8 @@ bool gang_is_whole(const struct mirror_job *job);
 
 /** Holds a new job's limit against its queue's; a job that says none gets that. False: refused. */
 bool limit_of_submit(struct trial *t, struct op_submit *op);
+/** Holds the limit of a job that is to begin anew against its queue's. False: refused. */
+bool limit_of_requeue(struct trial *t, const struct row_job *job);
 /**
  * The specification of a job with the limit that a patch gives it.
  *

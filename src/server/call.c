@@ -373,9 +373,10 @@ json_t *call_body(struct call *call)
                                             : "application/json");
         return NULL;
     }
-    if ((yaml ? yaml_read : json_read)(body, n, JOB_BODY_MAX_BYTES, &object, &call->problem) < 0)
-        return NULL;
-    return object;
+    if ((yaml ? yaml_read : json_read)(body, n, JOB_BODY_MAX_BYTES, &object, &call->problem) == 0)
+        return object;
+    json_decref(object); /* it has faults */
+    return NULL;
 }
 
 bool call_if_match(struct call *call, uint64_t *out)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/name.h"
+#include "server/hide.h"
 #include "server/show.h"
 #include "server/view.h"
 
@@ -219,6 +220,7 @@ static int show_held(struct call *call, struct reader *reader, struct err *err)
         r = reader_parts(reader, held.job->id, add_room, &held, err);
     if (r >= 0)
         r = show_stopping(call, reader, &held, err);
+    hide_jobs_of(held.list, &call->who, hide_by_reader, reader);
     if (r >= 0 && json_array_size(held.list))
         show_set(call->answer, "reservations", held.list);
     else

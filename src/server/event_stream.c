@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "server/hide.h"
 #include "server/on_events.h"
 #include "server/routes.h"
 #include "server/show.h"
@@ -111,6 +112,12 @@ static bool is_full(const struct stream *stream)
     return http_stream_buffered(stream->request) >= BUFFER_MAX;
 }
 
+/* Of a watch, which is the argument. */
+static bool is_in(void *watch, uint64_t job, const char *ns)
+{
+    return text_eq(watch_namespace(watch, job), ns);
+}
+
 static void write_event(struct stream *stream, const struct watch_event *shown)
 {
     const struct batch_event *event = shown->event;
@@ -119,6 +126,8 @@ static void write_event(struct stream *stream, const struct watch_event *shown)
     if (!event_filter_passes(&stream->filter, event->kind, event->type, shown->job, shown->ns))
         return;
     object = show_event(event);
+    hide_jobs(json_object_get(object, "object"), &stream->filter.who, is_in,
+              stream->call->server->watch);
     if (event_filter_takes(&stream->filter, object))
         write_json(stream, object, true);
     json_decref(object);

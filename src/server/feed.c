@@ -561,6 +561,14 @@ static enum berth_task_state state_of(const struct row_attempt *row)
     return state_of_end(row);
 }
 
+/* Whether the task waits again once its attempt has ended, unless its job is stopping. */
+static bool comes_back(const struct row_attempt *row)
+{
+    return state_of(row) == BERTH_TASK_RELEASING &&
+           (row->cause == CAUSE_EVICTED || row->cause == CAUSE_DRAINED ||
+            row->cause == CAUSE_REQUEUED || row->cause == CAUSE_SHUTDOWN);
+}
+
 static void feed_attempt(struct feed *feed, const struct batch_event *event, struct arena *arena,
                          struct feed_deltas *deltas)
 {
@@ -589,6 +597,7 @@ static void feed_attempt(struct feed *feed, const struct batch_event *event, str
         task->not_before_ms = row->not_before;
     task->tries = (uint32_t)row->tries;
     task->evictions = (uint32_t)row->evictions;
+    task->comes_back = comes_back(row);
     told->number = task->attempt;
     told->rev = row->rev;
     told->state = (uint8_t)task->state;

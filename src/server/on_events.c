@@ -8,6 +8,7 @@
 #include "server/call.h"
 #include "server/cursor.h"
 #include "server/event_filter.h"
+#include "server/hide.h"
 #include "server/routes.h"
 #include "server/show.h"
 
@@ -44,6 +45,14 @@ struct walk {
     size_t limit;
 };
 
+/* Of a walk, which is the argument. */
+static bool is_in(void *arg, uint64_t job, const char *ns)
+{
+    struct walk *walk = arg;
+
+    return text_eq(namespace_of(walk->page, walk->reader, job), ns);
+}
+
 static int take_event(const void *row, void *arg)
 {
     const struct row_event *event = row;
@@ -59,6 +68,7 @@ static int take_event(const void *row, void *arg)
     if (!event_filter_passes(walk->filter, (enum row_kind)event->row_kind, event->type, job, ns))
         return 0;
     shown = show_logged_event(event);
+    hide_jobs(json_object_get(shown, "object"), &walk->filter->who, is_in, walk);
     if (event_filter_takes(walk->filter, shown))
         json_array_append(walk->page->items, shown);
     json_decref(shown);

@@ -5,6 +5,7 @@
 #include "base/name.h"
 #include "berth/engine.h"
 #include "server/call_job.h"
+#include "server/hide.h"
 #include "server/routes.h"
 #include "server/show.h"
 #include "server/show_explain.h"
@@ -130,6 +131,50 @@ static int show_lost(struct call *call, struct reader *reader, const struct last
     return 0;
 }
 
+/* The last eviction of a task that waits since. */
+struct last_evicted {
+    const struct call_job *job;
+    json_t *shown; /* or NULL */
+    int64_t ended_at;
+};
+
+static int keep_evicted(const void *data, void *arg)
+{
+    const struct row_attempt *row = data;
+    struct last_evicted *last = arg;
+    const struct job_spec *spec = last->job->spec;
+
+    if (row->cause != CAUSE_EVICTED || row->then != THEN_AGAIN || row->ended_at < last->ended_at ||
+        (size_t)row->grp >= spec->n_groups)
+        return 0;
+    json_decref(last->shown);
+    last->shown = show_attempt(row, spec->groups[row->grp].name);
+    last->ended_at = row->ended_at;
+    return 0;
+}
+
+/* For whom it had to go, or for what, as far as the caller sees it. */
+static int show_evicted(struct call *call, struct reader *reader, struct err *err)
+{
+    struct last_evicted last = { .job = call_job(call) };
+    json_t *object;
+    int r = reader_last_attempts(reader, last.job->id, NULL, 0, keep_evicted, &last, err);
+
+    if (r >= 0 && last.shown) {
+        hide_jobs(last.shown, &call->who, hide_by_reader, reader);
+        object = json_object();
+        show_set(object, "attempt", json_incref(json_object_get(last.shown, "name")));
+        if (json_object_get(last.shown, "evictedFor"))
+            show_set(object, "evictedFor", json_incref(json_object_get(last.shown, "evictedFor")));
+        else
+            show_text(object, "for", json_string_value(json_object_get(last.shown, "message")));
+        show_time(object, "at", last.ended_at);
+        show_set(call->answer, "evicted", object);
+    }
+    json_decref(last.shown);
+    return r < 0 ? r : 0;
+}
+
 static int explain_load(struct call *call, struct reader *reader, struct err *err)
 {
     struct last_held last = { 0 };
@@ -142,7 +187,9 @@ static int explain_load(struct call *call, struct reader *reader, struct err *er
     show_place(call->answer, call_job(call)->row);
     if (call_job(call)->row->state == JOB_PENDING)
         r = reader_reservations(reader, call_job(call)->id, keep_last, &last, err);
-    return r < 0 ? r : show_lost(call, reader, &last, err);
+    if (r >= 0)
+        r = show_lost(call, reader, &last, err);
+    return r < 0 ? r : show_evicted(call, reader, err);
 }
 
 static void explain_loaded(struct call *call)

@@ -1,4 +1,5 @@
 /* Jobs: list and submit. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -328,6 +329,8 @@ static struct job_spec *read_spec(struct call *call)
 /* What a submit keeps until it is sent. */
 struct submit {
     struct op *op;
+    char
+        *limit_of; /* of a plan: the queue by which its tasks have their limit; NULL: they say it */
     bool is_dry, needs_feasible, warns;
 };
 
@@ -337,6 +340,7 @@ static void submit_free(void *state)
 
     if (submit->op)
         op_free(submit->op);
+    mem_free(submit->limit_of);
     free(submit);
 }
 
@@ -355,6 +359,9 @@ static void refuse_never(struct call *call, const struct view_answer *answer)
         quantity_format(reason->limit, quantity_unit_of(reason->resource), &text);
     } else if (reason->wants) {
         str_addf(&text, ": wants %s", reason->wants);
+    } else if (reason->needed) {
+        str_addf(&text, ": %" PRIu32 " tasks begin together, and all nodes hold %" PRIu32,
+                 reason->needed, reason->placed);
     }
     problem_set(&call->problem, PROBLEM_NEVER_FITS, "%s", str_text(&text));
 }
@@ -445,6 +452,8 @@ static int bound_limit(struct call *call, struct reader *reader, struct err *err
 
     if (r == 0)
         ledger_bound_limit(spec, most_ms, whose ? whose : "", &call->problem);
+    if (r == 0 && !job_spec_own_limit(spec) && spec->limit_ms)
+        submit->limit_of = TAKE(whose);
     return r;
 }
 
@@ -452,7 +461,7 @@ static void plan_bounded(struct call *call)
 {
     const struct submit *submit = call->state;
 
-    plan_answer(call, submit->op->submit.spec);
+    plan_answer(call, submit->op->submit.spec, submit->limit_of);
 }
 
 static bool read_ways(struct call *call, struct submit *out)

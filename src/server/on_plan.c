@@ -128,7 +128,6 @@ static void planned(const struct view_answer *answer, void *arg)
         call_end(call);
         return;
     }
-    call->answer = json_object();
     show_text(call->answer, "outcome", answer->starts ? "start" : "wait");
     show_placements(call, answer);
     if (answer->n_victims)
@@ -144,7 +143,7 @@ static void planned(const struct view_answer *answer, void *arg)
     call_end(call);
 }
 
-void plan_answer(struct call *call, const struct job_spec *spec)
+void plan_answer(struct call *call, const struct job_spec *spec, const char *limit_of)
 {
     struct view_question question = { .kind = VIEW_PLAN, .spec = spec };
     int64_t n = -1;
@@ -153,6 +152,10 @@ void plan_answer(struct call *call, const struct job_spec *spec)
         call_end(call);
         return;
     }
+    call->answer = json_object();
+    if (spec->limit_ms)
+        show_duration(call->answer, "limit", spec->limit_ms);
+    show_text(call->answer, "limitOf", limit_of);
     question.explains = n >= 0;
     question.n_changes = n > 0 ? (uint32_t)n : 0;
     view_ask(call->server->view, &question, call->server->loop, planned, call);

@@ -173,6 +173,20 @@ static int queue_load(struct call *call, struct reader *reader, struct err *err)
     return r < 0 ? r : 0;
 }
 
+/* How long the limit of its jobs may be by it and those above it, and which of them says so. */
+static int show_longest(json_t *object, struct reader *reader, const char *name, struct err *err)
+{
+    CLEANUP(freep) char *whose = NULL;
+    int64_t most_ms = 0;
+    int r = reader_max_limit(reader, name, &most_ms, &whose, err);
+
+    if (r == 0 && most_ms) {
+        show_duration(object, "longestLimit", most_ms);
+        show_text(object, "longestLimitOf", whose);
+    }
+    return r < 0 ? r : 0;
+}
+
 static int queue_read(struct call *call, struct reader *reader, struct err *err)
 {
     struct state *state = call->state;
@@ -184,6 +198,9 @@ static int queue_read(struct call *call, struct reader *reader, struct err *err)
         return call_not_found(call, "queue", state->name);
     call->answer = show_queue(state->row);
     call->etag = state->row->rev;
+    r = show_longest(call->answer, reader, state->name, err);
+    if (r < 0)
+        return r;
     return state->warns ? guarantees_warn(reader, state->row, call->answer, err) : 0;
 }
 

@@ -6,6 +6,7 @@
 #include "base/name.h"
 #include "server/call_job.h"
 #include "server/cursor.h"
+#include "server/hide.h"
 #include "server/list_watch.h"
 #include "server/routes.h"
 #include "server/show.h"
@@ -182,6 +183,7 @@ static int tasks_read(struct call *call, struct reader *reader, struct err *err)
         return r;
     if (!walk->has_more)
         show_up_to(walk, UINT32_MAX, 0);
+    hide_jobs_of(walk->items, &call->who, hide_by_reader, reader);
     call->answer = cursor_answer(&walk->cursor, TAKE(walk->items), walk->has_more ? walk->last : "",
                                  call->revision);
     return 0;
@@ -306,6 +308,7 @@ static int attempts_read(struct call *call, struct reader *reader, struct err *e
     if (json_array_size(attempts->items) < limit ||
         (limit < READER_ROWS_MAX && !attempts->has_more))
         attempts->last[0] = '\0';
+    hide_jobs_of(attempts->items, &call->who, hide_by_reader, reader);
     call->answer =
         cursor_answer(&attempts->cursor, TAKE(attempts->items), attempts->last, call->revision);
     return 0;
@@ -420,6 +423,7 @@ static int attempt_read(struct call *call, struct reader *reader, struct err *er
     r = reader_attempt(reader, &key, &row, err);
     if (r == 0) {
         call->answer = show_attempt(row, job->spec->groups[group].name);
+        hide_jobs(call->answer, &call->who, hide_by_reader, reader);
         call->etag = row->rev;
         row_free(ROW_ATTEMPT, row);
     } else if (r == READER_NONE) {

@@ -11,7 +11,9 @@
 static int check_there(const char *store, struct err *err)
 {
     if (!text_begins(store, "sqlite:"))
-        return err_set(err, -EINVAL, "%s: a store of that kind is never restored", store);
+        return err_set(err, -EINVAL,
+                       "the store %s is gone with its server: only one of sqlite:PATH is restored",
+                       store);
     if (access(store + strlen("sqlite:"), F_OK) < 0)
         return err_sys(err, -errno, "there is no ledger: %s", store + strlen("sqlite:"));
     return 0;

@@ -19,8 +19,11 @@ static json_t *show_holder(const struct call *call, const struct berth_node_reas
 {
     json_t *object = json_object();
     char name[NAME_ATTEMPT_SIZE];
+    bool is_plan = text_eq(holder->job, VIEW_PLAN_ID); /* which has no name yet */
 
-    if (is_seen(call, holder->namespace_)) {
+    if (holder->is_own)
+        show_set(object, "own", json_true());
+    if (!is_plan && is_seen(call, holder->namespace_)) {
         show_text(object, "job", holder->job);
         if (holder->is_promised)
             name_task(feed_job_number(holder->job), holder->group, holder->index, name);
@@ -310,6 +313,18 @@ static void show_start(json_t *object, const struct call *call, const struct ber
     show_set(object, "start", out);
 }
 
+/* What its queue may have before it takes nothing back from others any more. */
+static json_t *show_share(const struct berth_explanation *explanation)
+{
+    json_t *object = json_object();
+    const char *resource = explanation->share_resource;
+
+    show_text(object, "resource", resource);
+    show_amount(object, "fair", resource, explanation->share_fair);
+    show_amount(object, "allocated", resource, explanation->share_allocated);
+    return object;
+}
+
 void show_explanation(json_t *object, const struct call *call, const struct view_answer *answer,
                       const struct job_spec *spec, const char *only)
 {
@@ -330,6 +345,8 @@ void show_explanation(json_t *object, const struct call *call, const struct view
     show_set(object, "nodes", show_nodes(call, spec, explanation, only));
     if (only)
         show_set(object, "checks", show_checks(call, spec, answer));
+    if (explanation->share_resource)
+        show_set(object, "share", show_share(explanation));
     if (!answer->changes.n_runs)
         return;
     shown = (struct shown){ answer, json_string_value(json_object_get(queue, "name")),

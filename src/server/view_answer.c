@@ -71,7 +71,7 @@ static int explain_task(struct asked *asked, struct berth_engine *engine,
 {
     const struct view_question *question = &asked->question;
     struct view_answer *answer = &asked->answer;
-    struct berth_search search = { .most = n_changes };
+    struct berth_search search = { .most = n_changes, .max_priority = JOB_PRIORITY_MAX };
     int r = berth_engine_explain(engine, in, &answer->task, &answer->arena, &answer->explanation,
                                  &answer->err);
 
@@ -194,18 +194,32 @@ static void keep_plan(struct asked *asked, const struct feed *feed)
     keep_stopping(answer, feed);
 }
 
+/* The first group of which something would wait though others of the plan start: room is made for
+ * the rest, which waits for nothing else. NULL: there is no such group. */
+static const struct berth_verdict *find_rest(const struct view_answer *answer)
+{
+    for (size_t i = 0; i < answer->n_verdicts; i++) {
+        enum wait_code code = answer->verdicts[i].reason->code;
+
+        if (!answer->starts ||
+            (code != WAIT_WAITING_FOR_EVICTION && code != WAIT_WAITING_FOR_MACHINE))
+            return &answer->verdicts[i];
+    }
+    return NULL;
+}
+
 /* Why what would wait does: the last task of the first group of which something would. */
 static int explain_plan(struct asked *asked, struct berth_engine *engine,
                         const struct berth_cycle_in *in)
 {
     struct view_answer *answer = &asked->answer;
     const struct job_spec *spec = asked->spec;
+    const struct berth_verdict *rest = find_rest(answer);
     size_t g = 0;
 
-    if (!asked->question.explains || !answer->n_verdicts)
+    if (!asked->question.explains || !rest)
         return 0;
-    while (answer->verdicts[0].group && g + 1 < spec->n_groups &&
-           strcmp(spec->groups[g].name, answer->verdicts[0].group) != 0)
+    while (rest->group && g + 1 < spec->n_groups && strcmp(spec->groups[g].name, rest->group) != 0)
         g++;
     answer->task = (struct berth_task_ref){ .job = plan_id,
                                             .group = spec->groups[g].name,

@@ -154,6 +154,11 @@ void watch_batch(struct watch *watch, struct batch *batch)
     }
 }
 
+const char *watch_namespace(const struct watch *watch, uint64_t job)
+{
+    return map_get_int(&watch->namespaces, job);
+}
+
 uint64_t watch_revision(const struct watch *watch)
 {
     return watch->revision;

@@ -22,6 +22,9 @@ void watch_end(struct watch *watch);
 /** Takes a batch over (counted up). The loop. */
 void watch_batch(struct watch *watch, struct batch *batch);
 
+/** The namespace of a job, borrowed; NULL if it is not there, or not any more. */
+const char *watch_namespace(const struct watch *watch, uint64_t job);
+
 /** The last revision that came by; 0: none yet. */
 uint64_t watch_revision(const struct watch *watch);
 /** Calls fn(arg) once a revision has come by: at once if it has. */

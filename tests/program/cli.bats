@@ -381,6 +381,20 @@ END
     [[ $output == *'zero.yaml:3:1: /limit: must be text with a unit, such as "30s"'* ]]
     sed -i 's/limit: 0/limit: 0s/' zero.yaml
     fails_with 7 submit zero.yaml --addr http://127.0.0.1:1 --give-up 0s
+    # In quotes and behind a flag it is no more of one.
+    sed -i "s/limit: 0s/limit: '0'/" zero.yaml
+    fails_with 2 submit zero.yaml --addr http://127.0.0.1:1
+    [[ $output == *'zero.yaml:3:1: /limit: "0" is not a duration'* ]]
+    printf 'runtime: process\ncommand: ["true"]\n' >plain.yaml
+    for flag in time deadline grace; do
+        fails_with 2 submit plain.yaml "--$flag" 0 --addr http://127.0.0.1:1
+        [[ $output == *"--$flag: \"0\" is not a duration"* ]]
+    done
+    fails_with 2 job set j-1 --time 0
+    fails_with 2 cancel j-1 --grace 0 --addr http://127.0.0.1:1
+    fails_with 2 ps --give-up 0
+    fails_with 2 wait j-1 --timeout 0 --addr http://127.0.0.1:1
+    fails_with 2 server --data data --node-ttl 0
     for flag in time deadline backoff grace; do
         "$BERTH" submit --help | grep -q -- "--$flag .*0s: "
     done
@@ -399,6 +413,29 @@ END
     [[ $output == *"job.sh:2:"* ]]
     fails_with 2 submit -o json job.yaml
     [ "$(jq -r '.errors[0].pointer' <<<"$output")" = /comand ]
+}
+
+@test "what a flag says stands in no file, and one fault hides no other" {
+    printf 'runtime: process\ncommand: ["true"]\nlimit: 1h\n' >fine.yaml
+    fails_with 2 run fine.yaml --time -5m --addr http://127.0.0.1:1
+    [ "$output" = 'command line: /limit: --time: "-5m" is negative' ]
+    printf 'runtime: process\nruntime: crun\ncommand: ["true"]\nlimit: 5\n' >twice.yaml
+    fails_with 2 submit twice.yaml --grace -1s
+    [[ $output == *"twice.yaml:2:1: /runtime: the key stands here twice"* ]]
+    [[ $output == *"twice.yaml:4:1: /limit: must be text with a unit"* ]]
+    [[ $output == *'command line: /grace: --grace: "-1s" is negative'* ]]
+    fails_with 2 submit -o json fine.yaml --time -5m
+    jq -e '.errors | length == 1 and (.[0] | has("line") | not)' <<<"$output"
+}
+
+@test "of several jobs none is tried once no server is there, and that is said" {
+    fails_with 7 job hold j-1 j-2 j-3 --give-up 0s --addr http://127.0.0.1:1
+    [[ $output == *"berth: j-1: http://127.0.0.1:1"*"berth: not tried: j-2, j-3"* ]]
+}
+
+@test "a store that is gone with its server is never restored" {
+    fails_with 2 server --store memory: --restored
+    [[ $output == *"the store memory: is gone with its server"* ]]
 }
 
 @test "words of jobs, tasks and numbers are checked" {

@@ -161,6 +161,14 @@ S
     [ "$("$BERTH" ps --sort priority --quiet --limit 1 2>/dev/null)" = "$a" ]
     [ "$("$BERTH" ps -o csv --no-header --name sorted-b | cut -d, -f1-5)" = "$b,sorted-b,default,9,pending" ]
     [ "$("$BERTH" ps --name sorted-a -o 'template={name}:{tasks.total}')" = sorted-a:1 ]
+    # Times go by their length, and what has none is last.
+    c=$("$BERTH" submit -o id --quiet --name sorted-c --time 90m --cpu 1000 --runtime process -- true)
+    "$BERTH" job set "$a" --time 2h
+    "$BERTH" job set "$c" --time +5m
+    [ "$("$BERTH" ps --sort limit --state pending --quiet)" = "$c"$'\n'"$a"$'\n'"$b" ]
+    [ "$("$BERTH" ps --sort -limit --state pending --quiet)" = "$a"$'\n'"$c"$'\n'"$b" ]
+    [ "$("$BERTH" ps --name sorted-c -o 'template={name} {limit} {limitSubmitted}')" = "sorted-c 1h35m 1h30m" ]
+    "$BERTH" cancel "$c"
     run "$BERTH" ps --sort colour
     [ "$status" -eq 2 ]
     [[ $output == *"want one of id name"* ]]
@@ -413,6 +421,36 @@ limit_of() { "$BERTH" job show "$1" -o json | jq -r '.spec.limit // "none"'; }
     [[ $output == *LIMIT_REACHED* ]]
 }
 
+@test "of several jobs each is changed, and an error names its own" {
+    a=$("$BERTH" submit -o id --runtime process --time 1h --cpu 1000 -- true)
+    b=$("$BERTH" submit -o id --runtime process --cpu 1000 -- true)
+    run "$BERTH" job set j-99999 "$a" --priority 7
+    [ "$status" -eq 3 ]
+    [[ $output == *"berth: j-99999: there is no job"*"$a  pending  priority 0 -> 7"* ]]
+    # The worst of all is the command's.
+    run "$BERTH" job set "$b" j-99999 "$a" --time +5m
+    [ "$status" -eq 3 ]
+    [[ $output == *"berth: $b: /limit: there is none that could be moved"*"berth: j-99999: "*"$a  pending  limit 1h -> 1h5m"* ]]
+    for verb in hold release suspend resume requeue show; do
+        run "$BERTH" job "$verb" j-99999 "$a"
+        [ "$status" -eq 3 ]
+        [[ $output == *"berth: j-99999: there is no job"* ]]
+        [[ $output == *"$a"* ]]
+    done
+    run "$BERTH" job hold j-99999 "$a" -o json --no-header
+    [ "$(grep -h about <<<"$output" | jq -r '.code + " " + .about')" = "NOT_FOUND j-99999" ]
+    run "$BERTH" cancel j-99999 "$a" "$b"
+    [ "$status" -eq 3 ]
+    job_is "$a" cancelled && job_is "$b" cancelled
+    # One alone needs no name before its error.
+    run "$BERTH" job hold j-99999
+    [ "$output" = 'berth: there is no job `j-99999`  NOT_FOUND' ]
+    run "$BERTH" node cordon nowhere "$("$BERTH" node list -o name)"
+    [ "$status" -eq 3 ]
+    [[ $output == *"berth: nowhere: there is no node"*cordoned* ]]
+    "$BERTH" node uncordon "$("$BERTH" node list -o name)"
+}
+
 @test "a queue says how long the limit of its jobs may be" {
     "$BERTH" queue create brief --max-limit 2h
     [ "$("$BERTH" queue show brief | sed -n 's/^MAX_LIMIT *//p')" = 2h ]
@@ -439,6 +477,21 @@ limit_of() { "$BERTH" job show "$1" -o json | jq -r '.spec.limit // "none"'; }
     [ "$status" -eq 2 ]
     "$BERTH" job set "$id" --time 1h
     job_is "$id" running
+    # To begin anew is no way around it.
+    run "$BERTH" job requeue "$id"
+    [ "$status" -eq 5 ]
+    [[ $output == *"has a limit of 1h, above the longest limit of queue brief, which is 10s by now"* ]]
+    job_is "$id" running
+    # What counts for a queue may be said by one above it.
+    "$BERTH" queue create briefer --parent brief --max-limit 5m
+    "$BERTH" queue create briefest --parent brief
+    [ "$("$BERTH" queue show briefer | sed -n 's/^MAX_LIMIT *//p')" = "10s (of brief)" ]
+    [ "$("$BERTH" queue show briefest -o json | jq -r '.longestLimit + " " + .longestLimitOf')" = "10s brief" ]
+    run "$BERTH" plan -q briefest --runtime process -- true
+    [[ $output == *"limit 10s (of queue brief)"* ]]
+    run "$BERTH" plan -q briefest --time 5s --runtime process -- true
+    [[ $output == *$'\n'"limit 5s"$'\n'* ]]
+    "$BERTH" queue delete briefest briefer
     "$BERTH" queue set brief --max-limit 0s
     "$BERTH" job set "$id" --time 0s
     [ "$("$BERTH" job show "$id" | sed -n 's/^LIMIT *//p')" = "" ]
@@ -661,6 +714,14 @@ $node,fpga,2,1,FAIL  INSUFFICIENT_COUNTER,1 by $a/task.0#1" ]
     id=$("$BERTH" submit -o id --runtime process --node-selector disk=none -- /bin/true 2>"$BATS_TEST_TMPDIR/said")
     grep -q "$id can never start as the cluster is: LABEL_MISMATCH.*wants disk=none" "$BATS_TEST_TMPDIR/said"
     "$BERTH" explain "$id" | grep -q 'wants disk=none'
+    "$BERTH" cancel "$id"
+    # Of a gang it is said how many would fit.
+    run "$BERTH" submit --need-feasible --runtime process --resource fpga=1 --tasks 100 --gang -- /bin/true
+    [ "$status" -eq 4 ]
+    [[ $output =~ LARGER_THAN_CLUSTER:\ 100\ tasks\ begin\ together,\ and\ all\ nodes\ hold\ 2 ]]
+    id=$("$BERTH" submit -o id --runtime process --resource fpga=1 --tasks 100 --gang -- /bin/true 2>"$BATS_TEST_TMPDIR/said")
+    grep -q "LARGER_THAN_CLUSTER.*100 tasks begin together, all nodes hold 2" "$BATS_TEST_TMPDIR/said"
+    until_true 20 sh -c "'$BERTH' ps | grep '^$id ' | grep -q 'LARGER_THAN_CLUSTER.*2 of 100 fit'"
     "$BERTH" cancel "$id"
     before=$("$BERTH" ps -a -o id | wc -l)
     run "$BERTH" submit --need-feasible --runtime process --cpu 100000 -- /bin/true

@@ -56,6 +56,7 @@ n_evictions() { events | jq '[.items[] | select(.type=="attempt.ended" and .obje
     [ "$status" -eq 0 ]
     [[ $output == *"would START after evicting 1 task: 1 of 1 tasks"* ]]
     [[ $output == *"$low/task.0#1"* ]]
+    [[ $output != *"The rest"* ]] # there is none
     high=$("$BERTH" submit -o id --name high --priority 9 --cpu 2 --image "$(rootdir)" -- sh -c 'echo in; sleep 1')
     until_true 30 job_is "$high" succeeded
     until_true 30 job_is "$low" running
@@ -124,11 +125,59 @@ n_evictions() { events | jq '[.items[] | select(.type=="attempt.ended" and .obje
     until_true 30 sh -c "'$BERTH' job show $left -o json | jq -e '.tasks.running==2'"
     [ "$(n_evictions)" = 2 ]
     held_is "${right[0]}" "used "
+    # Why it takes no more is said.
+    waits=$("$BERTH" job list -q right --state pending -o id)
+    "$BERTH" explain "$waits" -o json | jq -e '.share == {"resource":"cpu","fair":"2","allocated":"2"}'
+    "$BERTH" explain "$waits" | grep -q "^queue right holds 2 of its fair share of 2 cpu: with this job it would hold more"
     # It stays so: what is taken is not taken back.
     "$BERTH" submit -o id --name more --cpu 1 --queue left --image "$(rootdir)" -- true
     until_true 20 sh -c "'$BERTH' job list -q left -o json | jq -e '[.items[]|select(.name==\"more\")][0].reasons[0].code'"
     [ "$(n_evictions)" = 2 ]
     for job in "$left" "${right[@]}"; do "$BERTH" cancel "$job"; done
+}
+
+@test "a plan of which some waits explains that, and names its own tasks so" {
+    start_small
+    run "$BERTH" plan --cpu 1 --tasks 6 --image "$(rootdir)" -- true
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [[ $output == *"would START now: 4 of 6 tasks"*"The rest would wait:"*"1 by itself"* ]]
+}
+
+@test "who was evicted says for whom, and other namespaces are not named" {
+    start_small
+    "$BERTH" token create lab --rights user --namespace lab --file "$BATS_TEST_TMPDIR/lab"
+    low=$(sleeper low 1 4 --grace 5s --namespace lab)
+    until_true 20 job_is "$low" running
+    since=$(events | jq .revision)
+    high=$(sleeper high 9 4 --grace 5s)
+    until_true 30 job_is "$high" running
+    run "$BERTH" explain "$low"
+    echo "$output"
+    [[ $output == *"$low/task.0#1 was evicted for $high, "*" ago"* ]]
+    "$BERTH" explain "$low" -o json | jq -e ".evicted.evictedFor == \"$high\" and .evicted.attempt == \"$low/task.0#1\""
+    # Who is bound to the victim's namespace learns that, and not who.
+    hidden="a job of another namespace"
+    as_lab() { BERTH_TOKEN_FILE=$BATS_TEST_TMPDIR/lab "$@"; }
+    [[ $(as_lab "$BERTH" explain "$low") == *"$low/task.0#1 was evicted for $hidden, "* ]]
+    [ "$(as_lab evicted_for "$low")" = "$hidden" ]
+    [ "$(as_lab curl_api GET "/v1/jobs/$low/attempts" | head -n -1 | jq -r '.items[0] | .evictedFor + "; " + .message')" = "$hidden; preempt for $hidden" ]
+    [ "$(as_lab curl_api GET "/v1/attempts/$low%2Ftask.0%231" | head -n -1 | jq -r .evictedFor)" = "$hidden" ]
+    as_lab events >"$BATS_TEST_TMPDIR/events"
+    jq -e "[.items[].object.evictedFor // empty] | length > 0 and all(. == \"$hidden\")" "$BATS_TEST_TMPDIR/events"
+    nothing grep -q "$high" "$BATS_TEST_TMPDIR/events"
+    # So does a stream, from memory, and the other way round a receipt.
+    BERTH_TOKEN_FILE=$BATS_TEST_TMPDIR/lab "$BERTH" event watch --from "$since" -o jsonl >"$BATS_TEST_TMPDIR/stream" 3>&- &
+    stream=$!
+    until_true 20 grep -q EVICTED "$BATS_TEST_TMPDIR/stream"
+    kill "$stream"
+    grep -q "$hidden" "$BATS_TEST_TMPDIR/stream"
+    nothing grep -q "$high" "$BATS_TEST_TMPDIR/stream"
+    "$BERTH" job show "$high" -o json | jq -e ".reservations[0].victims == [\"$low/task.0#1\"]"
+    "$BERTH" token create own --rights user --namespace default --file "$BATS_TEST_TMPDIR/own"
+    BERTH_TOKEN_FILE=$BATS_TEST_TMPDIR/own "$BERTH" job show "$high" -o json | jq -e ".reservations[0].victims == [\"$hidden\"]"
+    "$BERTH" job show "$high" | grep -q "^room: preempt of $low/task.0#1, used"
+    "$BERTH" cancel "$low" "$high"
 }
 
 @test "an owner that is cancelled leaves a receipt, and the victim comes back" {
@@ -140,6 +189,10 @@ n_evictions() { events | jq '[.items[] | select(.type=="attempt.ended" and .obje
     "$BERTH" cancel "$high"
     until_true 20 job_is "$high" cancelled
     [ "$(held "$high")" = "ended OWNER_GONE" ]
+    # Nobody behind it is promised what it gets back.
+    behind=$(sleeper behind 1 4)
+    until_true 20 sh -c "'$BERTH' explain $behind -o json | jq -e '.code == \"INSUFFICIENT_CPU\" and ([.changes[].event] | index(\"tasks-end\") | not)'"
+    "$BERTH" cancel "$behind"
     let_go
     until_true 30 sh -c "curl -sS -H 'Authorization: Bearer $(cat "$BERTH_TOKEN_FILE")' '$BERTH_ADDR/v1/jobs/$low/attempts' | jq -e '.items|length==2'"
     until_true 20 job_is "$low" running

@@ -4,7 +4,7 @@
  */
 #include "engine/plugins.h"
 
-static int64_t rank_at(const struct session *s, const struct job *job, int64_t at_ms)
+int64_t priority_rank_at(const struct session *s, const struct job *job, int64_t at_ms)
 {
     int64_t waited, points;
 
@@ -17,12 +17,12 @@ static int64_t rank_at(const struct session *s, const struct job *job, int64_t a
 
 static int64_t rank_of(const struct session *s, const struct job *job)
 {
-    return job_n_ready(job) ? job->priority : rank_at(s, job, s->in.now_ms);
+    return job_n_ready(job) ? job->priority : priority_rank_at(s, job, s->in.now_ms);
 }
 
-/* The rank at which a job started: of what runs by its first instant, of what is bound as it would
- * be now. Of one that runs since nobody knows when it is the priority. */
-static int64_t start_rank(const struct session *s, const struct job *job)
+/* Of what runs by its first instant, of what is bound as it would be now. Of one that runs since
+ * nobody knows when it is the priority. */
+int64_t priority_start_rank(const struct session *s, const struct job *job)
 {
     int64_t first_ms = s->in.now_ms;
 
@@ -35,7 +35,7 @@ static int64_t start_rank(const struct session *s, const struct job *job)
             task->started_at_ms < first_ms)
             first_ms = task->started_at_ms;
     }
-    return rank_at(s, job, first_ms);
+    return priority_rank_at(s, job, first_ms);
 }
 
 /*
@@ -48,9 +48,9 @@ static bool is_below(const struct session *s, const struct task *task, const str
 
     if (job->priority >= other->priority)
         return false;
-    if (rank_at(s, job, s->in.now_ms) < other->priority)
+    if (priority_rank_at(s, job, s->in.now_ms) < other->priority)
         return true;
-    return (task->state == BERTH_TASK_PIPELINED ? rank_of(s, job) : start_rank(s, job)) <
+    return (task->state == BERTH_TASK_PIPELINED ? rank_of(s, job) : priority_start_rank(s, job)) <
            other->priority;
 }
 
