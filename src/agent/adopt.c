@@ -110,6 +110,7 @@ static void take_over(struct attempt *attempt, const struct notes *notes,
         break;
     case FOLDER_ENDED:
         attempt_take_exit(attempt, &found->exit);
+        attempt->agent->n_lease_over += found->exit.is_lease_over;
         begin_over(attempt, notes,
                    &(struct life_news){ .event = LIFE_EXITED, .exit = &found->exit });
         break;
@@ -184,5 +185,11 @@ int adopt_all(struct agent *agent, struct err *err)
         if (entry->d_name[0] != '.')
             r = adopt_one(agent, entry->d_name, err);
     closedir(dir);
+    if (agent->n_lease_over)
+        log_warn("the lease was over while no agent ran: containers were ended", "containers",
+                 log_int((int64_t)agent->n_lease_over), "do",
+                 "if agents may be away longer, give the server a longer nodes.ttl, or jobs "
+                 "onDisconnect: keep",
+                 NULL);
     return r;
 }

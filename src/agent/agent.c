@@ -369,6 +369,10 @@ static void free_options(struct agent *agent)
     VEC_FINI(&agent->spares);
     mem_free(agent->version);
     mem_free(agent->refused);
+    mem_free(agent->refused_why);
+    mem_free(agent->asked);
+    mem_free(agent->heard);
+    str_fini(&agent->told_down);
     mem_free(agent->register_offers);
     mem_free(agent->register_labels);
     mem_free(agent->register_taints);

@@ -245,6 +245,8 @@ static bool read_word(struct attempt *attempt)
     case WATCH_ENDED:
         unwatch(attempt);
         attempt_take_exit(attempt, &event.exit);
+        if (event.exit.is_lease_over) /* of an agent that was not registered yet */
+            link_say_lease_over(attempt->agent, 1);
         attempt_happens(attempt, &(struct life_news){ .event = LIFE_EXITED, .exit = &event.exit });
         return false;
     case WATCH_LOST:

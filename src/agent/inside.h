@@ -122,15 +122,21 @@ struct agent {
     int64_t revision_kept; /* of it, in the file */
     char seen[128];        /* what each message says of it, as a header */
     const char *seen_headers[2];
-    char *refused; /* which server was, being of another copy of the ledger, and why; NULL none */
+    /* the server that was refused, its ledger being another copy, and why; NULL: none is */
+    char *refused, *refused_why;
     bool is_told_refused;
+    char *asked;          /* the address that the registration under way was sent to */
+    char *heard;          /* the address that answered last; NULL: none did */
+    struct str told_down; /* the addresses that were told of as not registering, a line each */
     int64_t generation, ttl_ms, beat_ms, asked_ms; /* asked: when the message under way was sent */
     int64_t lease_until_ms;                        /* no start after this; boot */
-    bool was_registered, is_told_down;
+    bool was_registered;
+    bool is_told_lease_over;
+    size_t n_lease_over;    /* of what an earlier agent left */
     bool is_disabled_said;  /* in the last message that tells */
     bool is_disabled_heard; /* and that was answered */
     struct client_ticket *registering, *beating, *having, *working, *acking, *wording, *leaving;
-    struct timer *register_timer, *beat_timer, *work_timer, *mail_timer, *start_timer;
+    struct timer *register_timer, *beat_timer, *work_timer, *mail_timer, *start_timer, *lease_timer;
     bool has_start_timer; /* it is set */
     int64_t register_pause_ms, work_pause_ms, mail_pause_ms;
     VEC_OF(struct attempt *) acks, words; /* to be sent; NULL: it is gone */
@@ -231,6 +237,8 @@ void link_register(struct agent *agent);
 void link_leave(struct agent *agent);
 /** Tells the server that new work is not taken any more, or is again. */
 void link_say_disabled(struct agent *agent);
+/** Tells the operator, once, that the lease ended what ran: n containers. */
+void link_say_lease_over(struct agent *agent, size_t n);
 void link_open(struct agent *agent);
 void link_close(struct agent *agent);
 

@@ -15,7 +15,7 @@ enum {
     BATCH_MAX = 256,
     BATCH_MAX_BYTES = 512 << 10,
     PAUSE_FIRST_MS = 100,
-    PAUSE_MAX_MS = 5000,
+    PAUSE_MAX_MS = 1000, /* so soon a server that is back is noticed */
     START_WAITS_MS = 50, /* so soon nobody looks whether it runs */
 };
 

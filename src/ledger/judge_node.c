@@ -130,6 +130,7 @@ static void fill_node(struct trial *t, const struct op_register *op, struct row_
         row->first_at = row->registered_at ? row->registered_at : t->now;
     row->registered_at = row->heard_at = t->now;
     row->ttl_ms = op->ttl_ms;
+    row->beat_ms = op->beat_ms;
 }
 
 /* Whether what eligibility and room depend on is not what it was. */
@@ -273,6 +274,7 @@ static void put_beat(struct trial *t, const char *node, uint64_t generation, uin
     row_set(&row->node, node);
     row->generation = generation;
     row->beat = beat;
+    row->heard_at = t->now;
     changes_put_quiet(t->changes, ROW_BEAT, row);
 }
 
@@ -365,6 +367,23 @@ static void disable(struct trial *t, struct mirror_node *node, const char *why)
         end_bound(t, node, CAUSE_DRAINED, why);
 }
 
+/* A lease that became longer holds from this beat on: the agent hears of it by the answer, and
+ * counts by the shorter one until then. A shorter one waits for the next registration: an agent that
+ * missed the answer would run on when its node is held for lost. */
+static void lengthen(struct trial *t, struct mirror_node *node, struct op_beat *op)
+{
+    struct row_node *row;
+
+    if (op->ttl_ms > node->row->ttl_ms) {
+        row = row_copy(ROW_NODE, node->row);
+        row->ttl_ms = op->ttl_ms;
+        row->beat_ms = op->beat_ms;
+        put_node(t, row, "node.renewed");
+    }
+    op->ttl_ms = node->row->ttl_ms;
+    op->beat_ms = node->row->beat_ms;
+}
+
 void judge_beat(struct trial *t, struct op_beat *op)
 {
     struct mirror_node *node = known_node(t, op->node);
@@ -380,6 +399,7 @@ void judge_beat(struct trial *t, struct op_beat *op)
         return;
     }
     put_beat(t, op->node, op->generation, (beat ? beat->beat : 0) + 1);
+    lengthen(t, node, op);
     if (strcmp(node->row->disabled, or_else(op->disabled, "")) != 0)
         disable(t, node, op->disabled);
 }

@@ -306,7 +306,7 @@ struct op_register {
     char *offers, *labels, *taints, *info, *images; /* JSON as in struct row_node */
     char *identity;                                 /* "" or NULL: it says none */
     char *disabled;                                 /* as in op_beat */
-    int64_t ttl_ms;
+    int64_t ttl_ms, beat_ms;
     struct held_attempt *held;
     size_t n_held;
     uint64_t generation; /* out */
@@ -317,7 +317,8 @@ struct op_register {
 struct op_beat {
     char *node;
     uint64_t generation;
-    char *disabled; /* why the agent takes no new work; NULL or "": it does */
+    char *disabled;          /* why the agent takes no new work; NULL or "": it does */
+    int64_t ttl_ms, beat_ms; /* the server's; out: the node's, which only become longer by beats */
 };
 
 struct op_leave {
@@ -545,8 +546,10 @@ MUST_CHECK int reader_orders(struct reader *reader, row_fn *fn, void *arg, struc
  */
 MUST_CHECK int reader_events(struct reader *reader, uint64_t after, size_t limit, uint64_t *oldest,
                              row_fn *fn, void *arg, struct err *err);
-/** The beats of all nodes: name, generation, beat (struct row_beat), for the steward. */
+/** The beats of all nodes (struct row_beat), for the steward. */
 MUST_CHECK int reader_beats(struct reader *reader, row_fn *fn, void *arg, struct err *err);
+MUST_CHECK int reader_beat(struct reader *reader, const char *node, struct row_beat **out,
+                           struct err *err);
 MUST_CHECK int reader_lease(struct reader *reader, const char *name, struct row_lease **out,
                             struct err *err);
 

@@ -50,6 +50,7 @@ struct nodes {
     struct nodes_counts counts;
     pthread_mutex_t lock;       /* of what follows, for a few instructions */
     struct map connected;       /* worker's name to worker */
+    struct map forked;          /* worker's name to why it is not registered: another copy */
     struct nodes_log *all_logs; /* until both sides are done with them */
 };
 

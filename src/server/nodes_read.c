@@ -262,6 +262,7 @@ int read_register(struct talk *talk, struct op_register *out)
     out->disabled = read_disabled(top);
     out->revision_seen = (uint64_t)seen;
     out->ttl_ms = talk->nodes->options.ttl_ms;
+    out->beat_ms = talk->nodes->options.beat_ms;
     out->offers = keep(top, "offers", false, check_offers);
     out->labels = keep(top, "labels", false, check_labels);
     out->taints = keep(top, "taints", true, check_taints);

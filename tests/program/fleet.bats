@@ -73,9 +73,17 @@ start_proxy() {
 }
 
 @test "a server says at its start how long its nodes live without it" {
-    grep -q 'a node that does not hear from this server ends its containers after=.* ttl=3s setting="nodes.ttl or --node-ttl"' "$DATA.log"
+    grep -q 'a node that does not hear from this server ends its containers after=.* ttl=3s server-may-be-away=200ms setting="nodes.ttl or --node-ttl"' "$DATA.log"
     restart_server 10m
     grep -q 'after=6m ttl=10m' "$DATA.log"
+    # Where nobody says anything.
+    kill -TERM "$SERVER_PID"
+    wait "$SERVER_PID" || true
+    "$BERTH" server --data "$DATA" --listen 127.0.0.1:0 >>"$DATA.log" 2>&1 3>&- &
+    PIDS="$PIDS $!"
+    until_true 20 grep -q 'after=3m ttl=5m server-may-be-away=2m44s' "$DATA.log"
+    grep -q '2 min 44 s' "$ROOT/docs/fleet.md"
+    grep -q '2 min 44 s' "$ROOT/README.md"
     grep -q 'nodes: {ttl: 10m}' "$ROOT/docs/fleet.md"
     grep -q -- --node-ttl "$ROOT/README.md"
 }
@@ -140,6 +148,7 @@ Y
     until_true 30 node_is far lost
     # What it ran was ended by its monitor, by the machine's own clock, before the server let go.
     nothing pgrep -f '^sleep 3131'
+    grep -q "warn *the lease is over: .*containers=1 unheard-for=.*server=$PROXY.*nodes.ttl" "$BATS_TEST_TMPDIR/far.log"
     start_agent near
     until_true 20 grep -q 'start near' "$BATS_TEST_TMPDIR/ran"
     kill -CONT "$PROXY_PID"
@@ -163,6 +172,20 @@ Y
     run "$BERTH" wait "$id" --timeout 60s
     [ "$status" -eq 5 ]
     [ "$(curl_api GET "/v1/jobs/$id/attempts" | head -n -1 | jq '.items | length')" = 1 ]
+}
+
+@test "a longer ttl holds for a node from its next beat on, and each beat is heard of" {
+    LISTEN=127.0.0.1:$((20000 + RANDOM % 10000))
+    restart_server 3s
+    start_agent one
+    until_true 20 sh -c "'$BERTH' node show one -o json | jq -e '.heardAt > .registeredAt and .ttl == \"3s\"'"
+    restart_server 60s
+    until_true 20 sh -c "'$BERTH' node show one -o json | jq -e '.ttl == \"1m\" and .generation == 1'"
+    # A shorter one waits until the agent registers: it might not hear of it.
+    restart_server 3s
+    beat=$("$BERTH" node show one -o json | jq -r .heardAt)
+    until_true 20 sh -c "'$BERTH' node show one -o json | jq -e '.heardAt > \"$beat\"'"
+    "$BERTH" node show one -o json | jq -e '.ttl == "1m"'
 }
 
 @test "the agent alone is killed and comes back" {
@@ -476,7 +499,8 @@ refuses_copy() {
     pgrep -f '^sleep 6001'
     pgrep -f '^sleep 6002'
     # It knows the node and its first job from before, and heard no more of them.
-    "$BERTH" node show one -o json --addr "$COPY" | jq -e '.generation == 1'
+    "$BERTH" node show one -o json --addr "$COPY" | jq -e '.generation == 1 and (.notRegistered | test("a copy or a backup"))'
+    "$BERTH" node list --addr "$COPY" | grep -q '^one .*a copy or a backup'
     "$BERTH" job show "$before" -o json --addr "$COPY" | jq -e '.state == "running"'
     start_server
     until_true 30 sh -c "'$BERTH' node show one -o json | jq -e '.generation > 1 and .state == \"ready\"'"
@@ -532,6 +556,7 @@ end_agent() {
     until_true 30 sh -c "'$BERTH' job show \$(cat '$BATS_TEST_TMPDIR/id') -o json --addr '$COPY' | jq -e '.state == \"succeeded\"'"
     "$BERTH" node show one -o json --addr "$COPY" | jq -e '.generation == 1'
     nothing grep -q 'a server is refused' "$BATS_TEST_TMPDIR/one.log"
+    until_true 30 grep -q "another server answers now server=$COPY before=$BERTH_ADDR" "$BATS_TEST_TMPDIR/one.log"
     pgrep -f '^sleep 6001'
     start_server
     kill -KILL "$moved"
