@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -151,6 +152,10 @@ static int adopt_one(struct agent *agent, const char *id, struct err *err)
         return r < 0 ? discard(agent, folder, why.text, err) : shelve(agent, id, folder, err);
     }
     attempt = attempt_new(agent, json_string_value(json_object_get(line, "attempt")), id);
+    /* One that was not started yet, or by an earlier version, is the present ledger's. */
+    if (*notes.given_by || !notes.is_orphan)
+        snprintf(attempt->given_by, sizeof(attempt->given_by), "%s",
+                 *notes.given_by ? notes.given_by : agent->identity.incarnation);
     order_read(json_object_get(line, "spec"), id, folder, &agent->rules, &attempt->order);
     json_decref(line);
     seen_raise(agent, notes.seen_opening, notes.seen_revision);

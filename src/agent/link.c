@@ -114,7 +114,11 @@ static void extend_lease(struct agent *agent, int64_t sent_ms)
 static void on_start(struct agent *agent, const char *name, const json_t *line, const char *text,
                      size_t n)
 {
-    if (attempt_find(agent, name) || agent->stopping.stage != STOP_NOT || agent->disabled[0])
+    struct attempt *here = attempt_find(agent, name);
+
+    if (here && here->life.is_silent && !here->life.is_dropped)
+        mail_refusal(here);
+    if (here || agent->stopping.stage != STOP_NOT || agent->disabled[0])
         return; /* it is here already, or it is left to other nodes */
     attempt_deliver(agent, name, json_object_get(line, "spec"), mem_copy(text, n));
 }
@@ -280,6 +284,33 @@ static void hear(struct agent *agent, const char *address)
     agent->heard = text_copy(address);
 }
 
+/* Adds the list of orphans, and remembers that it was said. */
+static void say_orphans(struct agent *agent, struct str *body)
+{
+    CLEANUP(str_fini) struct str list = { 0 };
+
+    other_life_add_orphans(agent, &list);
+    str_add(body, str_text(&list));
+    mem_free(agent->orphans_said);
+    agent->orphans_said = text_copy(str_text(&list));
+}
+
+static bool are_orphans_news(struct agent *agent)
+{
+    CLEANUP(str_fini) struct str list = { 0 };
+
+    if (!agent->can_say_orphans)
+        return false;
+    other_life_add_orphans(agent, &list);
+    return !text_eq(str_text(&list), agent->orphans_heard);
+}
+
+static void hear_orphans(struct agent *agent)
+{
+    mem_free(agent->orphans_heard);
+    agent->orphans_heard = TAKE(agent->orphans_said);
+}
+
 /* The lease that an answer tells; an earlier server's beats do not. */
 static void take_lease(struct agent *agent, const json_t *object)
 {
@@ -318,6 +349,8 @@ static void on_beat(void *arg, int r, const struct client_answer *answer, const 
     json_decref(object);
     shelf_trim(agent->shelf, clock_wall_ms(agent->clock));
     agent->is_disabled_heard = agent->is_disabled_said;
+    if (agent->orphans_said)
+        hear_orphans(agent);
     room_look(agent);
     if (agent->is_disabled_said == (agent->disabled[0] != '\0'))
         timer_set(agent->beat_timer, agent->asked_ms + agent->beat_ms - now_ms(agent));
@@ -343,6 +376,10 @@ static void beat(void *arg)
         return;
     wire_frame(&body, agent->node, agent->generation);
     add_disabled(agent, &body);
+    if (are_orphans_news(agent)) {
+        str_add(&body, ",\"orphans\":");
+        say_orphans(agent, &body);
+    }
     str_add_char(&body, '}');
     agent->asked_ms = now_ms(agent);
     agent->beating =
@@ -389,7 +426,6 @@ static void add_runtimes(const struct machine *machine, struct str *body)
 static void add_info(struct agent *agent, struct str *body)
 {
     const struct machine *machine = &agent->machine;
-    const char *between = "";
 
     str_add(body, ",\"info\":{\"cgroup\":");
     wire_text(body, cgroup_layout_words[machine->cgroup_layout]);
@@ -399,16 +435,9 @@ static void add_info(struct agent *agent, struct str *body)
     /* The one that is asked would not have it of itself. */
     if (agent->refused && !text_eq(agent->refused, client_address(agent->client)))
         say_finding(body, "refused", agent->refused, agent->refused_why);
-    str_add(body, "],\"orphans\":[");
-    MAP_EACH (entry, &agent->attempts) {
-        struct attempt *attempt = entry->value;
-        if (!attempt->life.is_silent || attempt->life.is_dropped)
-            continue;
-        str_add(body, between);
-        wire_text(body, attempt->name);
-        between = ",";
-    }
-    str_add(body, "]}");
+    str_add(body, "],\"orphans\":");
+    say_orphans(agent, body);
+    str_add_char(body, '}');
 }
 
 static void add_registration(struct agent *agent, struct str *body)
@@ -432,24 +461,6 @@ static void add_registration(struct agent *agent, struct str *body)
     str_add_char(body, '}');
 }
 
-/* All that we hold came from another life of the ledger: it is kept, and is nobody's. */
-static void orphan_all(struct agent *agent)
-{
-    struct sents names = attempts_names(agent);
-
-    VEC_EACH (sent, &names) {
-        struct attempt *attempt = attempt_find(agent, sent->name);
-        struct err err = { 0 };
-        if (!attempt)
-            continue;
-        log_warn("an orphan: the server is not the one that gave it", "attempt", sent->name, NULL);
-        if (attempt_note(attempt, "orphan", "1", &err) < 0)
-            log_warn("an orphan would be forgotten by a restart", "why", err.text, NULL);
-        attempt_on(attempt, LIFE_ORPHANED);
-    }
-    VEC_FINI(&names);
-}
-
 static void end_listed(struct agent *agent, const json_t *end)
 {
     for (size_t i = 0; i < json_array_size(end); i++) {
@@ -467,22 +478,24 @@ static void end_listed(struct agent *agent, const json_t *end)
 static void take_registration(struct agent *agent, const json_t *object)
 {
     const char *incarnation = json_string_value(json_object_get(object, "incarnation"));
+    bool is_other_life = json_is_true(json_object_get(object, "otherLife"));
 
     agent->generation = json_integer_value(json_object_get(object, "generation"));
     take_lease(agent, object);
-    agent->link = LINK_UP;
     hear(agent, agent->asked);
     agent->is_disabled_heard = agent->is_disabled_said;
+    agent->can_say_orphans = json_is_array(json_object_get(object, "live"));
+    hear_orphans(agent);
     agent->work_pause_ms = agent->mail_pause_ms = 0;
-    if (json_is_true(json_object_get(object, "otherLife")))
-        orphan_all(agent);
-    if (!text_eq(incarnation, agent->identity.incarnation) ||
-        json_is_true(json_object_get(object, "otherLife")))
+    if (is_other_life)
+        other_life_settle(agent, object);
+    if (is_other_life || !text_eq(incarnation, agent->identity.incarnation))
         seen_forget(agent, incarnation);
     seen_note(agent, object, true);
+    agent->link = LINK_UP; /* what waits is sent from here on, and says what was seen by now */
     extend_lease(agent, agent->asked_ms);
     end_listed(agent, json_object_get(object, "end"));
-    timer_set(agent->beat_timer, agent->beat_ms);
+    timer_set(agent->beat_timer, are_orphans_news(agent) ? 0 : agent->beat_ms);
     log_info("registered", "node", agent->node, "server", agent->asked, "generation",
              log_int(agent->generation), NULL);
 }
@@ -571,7 +584,6 @@ static void on_registered(void *arg, int r, const struct client_answer *answer,
 {
     struct agent *agent = arg;
     json_t *object;
-    bool has_orphans;
 
     agent->registering = NULL;
     if (r == 0 && is_fatal(agent, answer))
@@ -589,7 +601,6 @@ static void on_registered(void *arg, int r, const struct client_answer *answer,
         return;
     }
     take_registration(agent, object);
-    has_orphans = json_is_true(json_object_get(object, "otherLife")) && agent->attempts.n;
     json_decref(object);
     open_work(agent);
     mail_ask_again(agent);
@@ -598,8 +609,6 @@ static void on_registered(void *arg, int r, const struct client_answer *answer,
     agent->was_registered = true;
     if (agent->stopping.stage != STOP_NOT)
         link_leave(agent);
-    else if (has_orphans) /* this server has not heard of them: it told that they are some */
-        link_register(agent);
 }
 
 /* What is under way speaks of an old generation. */

@@ -89,6 +89,9 @@ void ledger_close(struct ledger *ledger);
 const char *ledger_incarnation(const struct ledger *ledger);
 /** Random, new at each open. */
 const char *ledger_opening(const struct ledger *ledger);
+/** The incarnations that it was before it was put back: a JSON list of texts; borrowed. Any
+ * thread. */
+const char *ledger_lives(const struct ledger *ledger);
 /**
  * Whether the ledger has the revision that an opening wrote, or read; false for those of another
  * ledger, of a copy that went another way, and of openings that are forgotten. Any thread.
@@ -310,13 +313,16 @@ struct op_register {
     struct held_attempt *held;
     size_t n_held;
     uint64_t generation; /* out */
-    bool is_other_life;  /* out: the agent knows another incarnation: it keeps its containers and
-                            reports them as orphans */
+    bool is_other_life;  /* out: the agent knows another incarnation: it keeps its containers, goes
+                            on with those that are live here, and names the others as orphans */
+    struct attempt_key *live; /* out, then: what was let start here by its node and is not over */
+    size_t n_live;
 };
 
 struct op_beat {
     char *node;
     uint64_t generation;
+    char *orphans;           /* JSON list: what it keeps of other lives; NULL: as it was */
     char *disabled;          /* why the agent takes no new work; NULL or "": it does */
     int64_t ttl_ms, beat_ms; /* the server's; out: the node's, which only become longer by beats */
 };

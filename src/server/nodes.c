@@ -221,6 +221,7 @@ int nodes_open(const struct nodes_options *options, struct nodes **out, struct e
     snprintf(nodes->incarnation, sizeof(nodes->incarnation), "%s",
              ledger_incarnation(options->ledger));
     snprintf(nodes->opening, sizeof(nodes->opening), "%s", ledger_opening(options->ledger));
+    nodes->lives = text_copy(ledger_lives(options->ledger));
     nodes->bell = NEW0(struct nodes_bell);
     nodes->bell->nodes = nodes;
     mailbox_init(&nodes->inbox);
@@ -258,6 +259,7 @@ void nodes_close(struct nodes *nodes)
     fleet_fini(&nodes->fleet);
     pthread_mutex_destroy(&nodes->lock);
     mailbox_fini(&nodes->inbox);
+    mem_free(nodes->lives);
     mem_free(nodes);
 }
 

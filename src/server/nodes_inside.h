@@ -36,6 +36,7 @@ struct nodes_bell {
 struct nodes {
     struct nodes_options options;
     char incarnation[80], opening[64]; /* the ledger's, which closes before what is answered last */
+    char *lives; /* likewise: a JSON list of the incarnations that it was before */
     struct nodes_bell *bell;
     struct mailbox inbox; /* struct nodes_letter from any thread */
     struct fleet fleet;

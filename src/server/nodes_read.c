@@ -25,9 +25,9 @@ static const struct json_key register_keys[] = {
     { "attempts", false },     { "images", false },  { "identity", false },
     { "disabled", false },
 };
-static const struct json_key beat_keys[] = { { "node", false },
-                                             { "generation", false },
-                                             { "disabled", false } };
+static const struct json_key beat_keys[] = {
+    { "node", false }, { "generation", false }, { "disabled", false }, { "orphans", false }
+};
 static const struct json_key leave_keys[] = { { "node", false }, { "generation", false } };
 static const struct json_key attempts_keys[] = { { "node", false },
                                                  { "generation", false },
@@ -243,6 +243,22 @@ char *read_disabled(const struct json_at *top)
         json_refuse(&at, PROBLEM_INVALID_FIELD, "is longer than %d bytes", DISABLED_MAX_BYTES);
     }
     return text_copy(why);
+}
+
+char *read_orphans(const struct json_at *top)
+{
+    struct json_at list = json_at_member(top, "orphans");
+
+    if (!list.value || !json_check_list(&list, MESSAGE_ATTEMPTS_MAX))
+        return NULL;
+    for (size_t i = 0; i < json_array_size(list.value); i++) {
+        struct json_at item = json_at_item(&list, i);
+        const char *name = json_string_value(item.value);
+
+        if (!name || strlen(name) >= NAME_ATTEMPT_SIZE)
+            json_refuse(&item, PROBLEM_INVALID_FIELD, "is no attempt's name");
+    }
+    return json_dumps(list.value, JSON_COMPACT);
 }
 
 int read_register(struct talk *talk, struct op_register *out)

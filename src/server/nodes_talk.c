@@ -170,6 +170,25 @@ static json_t *ends_of(struct talk *talk, const struct op_register *reg)
     return list;
 }
 
+/* What is live here of the agent's node, which served another life of the ledger. */
+static json_t *live_of(struct talk *talk, const struct op_register *reg)
+{
+    json_t *list = json_array();
+    char name[NAME_ATTEMPT_SIZE];
+
+    for (size_t i = 0; i < reg->n_live; i++) {
+        const struct attempt_key *key = &reg->live[i];
+        struct fleet_job *job = map_get_int(&talk->nodes->fleet.jobs, key->job);
+        const struct job_spec *spec = job ? fleet_spec(job) : NULL;
+
+        if (!spec)
+            continue;
+        name_attempt(key->job, spec->groups[key->group].name, key->index, key->number, name);
+        json_array_append_new(list, json_string(name));
+    }
+    return list;
+}
+
 static void note_heard(struct nodes *nodes, struct worker *worker)
 {
     worker->heard_ms = clock_boot_ms(nodes->options.clock);
@@ -234,11 +253,12 @@ static void finish_register(struct talk *talk)
     log_info("node registered", "node", reg->node, "generation", log_int(reg->generation), NULL);
     nodes_answer(
         talk->request, 200,
-        json_pack("{s:s,s:I,s:s,s:s,s:I,s:I,s:I,s:b,s:o}", "node", reg->node, "generation",
+        json_pack("{s:s,s:I,s:s,s:s,s:I,s:I,s:I,s:b,s:o,s:o,s:o}", "node", reg->node, "generation",
                   (json_int_t)reg->generation, "incarnation", nodes->incarnation, "opening",
                   nodes->opening, "revision", (json_int_t)talk->items[0].op->revision, "ttlMs",
                   (json_int_t)nodes->options.ttl_ms, "beatMs", (json_int_t)nodes->options.beat_ms,
-                  "otherLife", reg->is_other_life, "end", ends_of(talk, reg)));
+                  "otherLife", reg->is_other_life, "end", ends_of(talk, reg), "live",
+                  live_of(talk, reg), "lives", json_loads(nodes->lives, 0, NULL)));
 }
 
 void talk_register(struct nodes *nodes, struct http_request *request)
@@ -318,6 +338,7 @@ void talk_beat(struct nodes *nodes, struct http_request *request)
     beat->ttl_ms = nodes->options.ttl_ms;
     beat->beat_ms = nodes->options.beat_ms;
     beat->disabled = read_disabled(&talk->message.top);
+    beat->orphans = read_orphans(&talk->message.top);
     if (talk->message.problem.code != PROBLEM_NONE) {
         talk_refuse(talk);
         return;

@@ -76,7 +76,8 @@ const char *server_token_path(const struct server *server);
 const char *server_agent_token_path(const struct server *server);
 /**
  * Begins another life of a ledger that takes the place of the one its agents served, as a backup
- * that was put back does: they will keep what they run, as orphans, and take its word from then on.
+ * that was put back does: they will go on with what it knows of what they run, keep the
+ * rest as orphans, and take its word from then on.
  * No server may have it.
  *
  * @options  data, data_else and store
