@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -110,6 +111,7 @@ static void take_over(struct attempt *attempt, const struct notes *notes,
         break;
     case FOLDER_ENDED:
         attempt_take_exit(attempt, &found->exit);
+        attempt->agent->n_lease_over += found->exit.is_lease_over;
         begin_over(attempt, notes,
                    &(struct life_news){ .event = LIFE_EXITED, .exit = &found->exit });
         break;
@@ -150,6 +152,10 @@ static int adopt_one(struct agent *agent, const char *id, struct err *err)
         return r < 0 ? discard(agent, folder, why.text, err) : shelve(agent, id, folder, err);
     }
     attempt = attempt_new(agent, json_string_value(json_object_get(line, "attempt")), id);
+    /* One that was not started yet, or by an earlier version, is the present ledger's. */
+    if (*notes.given_by || !notes.is_orphan)
+        snprintf(attempt->given_by, sizeof(attempt->given_by), "%s",
+                 *notes.given_by ? notes.given_by : agent->identity.incarnation);
     order_read(json_object_get(line, "spec"), id, folder, &agent->rules, &attempt->order);
     json_decref(line);
     seen_raise(agent, notes.seen_opening, notes.seen_revision);
@@ -184,5 +190,11 @@ int adopt_all(struct agent *agent, struct err *err)
         if (entry->d_name[0] != '.')
             r = adopt_one(agent, entry->d_name, err);
     closedir(dir);
+    if (agent->n_lease_over)
+        log_warn("the lease was over while no agent ran: containers were ended", "containers",
+                 log_int((int64_t)agent->n_lease_over), "do",
+                 "if agents may be away longer, give the server a longer nodes.ttl, or jobs "
+                 "onDisconnect: keep",
+                 NULL);
     return r;
 }

@@ -5,6 +5,7 @@
  *     attempts.c  does it                       works.c   what blocks, on threads
  *     link.c      registering, beats, work      mail.c    acks and reports
  *     adopt.c     after a restart               relay.c   logs
+ *     other_life.c  after a restored ledger
  *     stop.c      the shutdown                  shelf.c   what is kept of ended attempts
  *     spare.c     folders used again
  */
@@ -369,6 +370,12 @@ static void free_options(struct agent *agent)
     VEC_FINI(&agent->spares);
     mem_free(agent->version);
     mem_free(agent->refused);
+    mem_free(agent->refused_why);
+    mem_free(agent->asked);
+    mem_free(agent->heard);
+    mem_free(agent->orphans_said);
+    mem_free(agent->orphans_heard);
+    str_fini(&agent->told_down);
     mem_free(agent->register_offers);
     mem_free(agent->register_labels);
     mem_free(agent->register_taints);

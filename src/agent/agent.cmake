@@ -1,6 +1,6 @@
 # The house agent, and tests of the whole of it.
 berth_house(agent USES base api runtime client
-    SOURCES adopt agent attempts identity life link mail order point relay room seen shelf spare stop stored wire works
+    SOURCES adopt agent attempts identity life link mail order other_life point relay room seen shelf spare stop stored wire works
     LIBS PkgConfig::jansson)
 
 add_library(berth-agent-fake STATIC ${CMAKE_SOURCE_DIR}/src/agent/fake.c)

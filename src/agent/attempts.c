@@ -12,6 +12,7 @@
 
 #include "agent/inside.h"
 #include "agent/point.h"
+#include "agent/stored.h"
 #include "base/file.h"
 #include "base/log.h"
 
@@ -76,6 +77,7 @@ void attempt_deliver(struct agent *agent, const char *name, const json_t *spec, 
     attempt = attempt_new(agent, name, id);
     attempt->line = line;
     attempt->spare = spare_take(agent);
+    snprintf(attempt->given_by, sizeof(attempt->given_by), "%s", agent->identity.incarnation);
     order_read(spec, id, attempt->folder, &agent->rules, &attempt->order);
     attempt_do(attempt, life_begin(&attempt->life, LIFE_DELIVERED));
 }
@@ -245,6 +247,8 @@ static bool read_word(struct attempt *attempt)
     case WATCH_ENDED:
         unwatch(attempt);
         attempt_take_exit(attempt, &event.exit);
+        if (event.exit.is_lease_over) /* of an agent that was not registered yet */
+            link_say_lease_over(attempt->agent, 1);
         attempt_happens(attempt, &(struct life_news){ .event = LIFE_EXITED, .exit = &event.exit });
         return false;
     case WATCH_LOST:
@@ -290,7 +294,8 @@ static int note_start(struct attempt *attempt, struct err *err)
 {
     const struct identity *identity = &attempt->agent->identity;
     CLEANUP(freep)
-    char *notes = text_format("1\nseen=%s %" PRId64, identity->opening, identity->revision);
+    char *notes = text_format("1\nseen=%s %" PRId64 "\ngiven=%s", identity->opening,
+                              identity->revision, attempt->given_by);
 
     return attempt_note(attempt, "starting", notes, err);
 }
@@ -352,21 +357,46 @@ static bool shelve(struct attempt *attempt)
     return true;
 }
 
+/* As a line of text: another life of the ledger may ask for it. */
+static void write_end(const struct attempt *attempt, char out[STORED_END_SIZE])
+{
+    struct stored_end end = { .cause = attempt->life.end.cause,
+                              .detail = attempt->life.end.detail,
+                              .code = attempt->life.end.code,
+                              .signal = attempt->life.end.signal,
+                              .started_ms = attempt->started_ms,
+                              .ended_ms = attempt->ended_ms };
+
+    memcpy(end.given_by, attempt->given_by, sizeof(end.given_by));
+    stored_end_write(&end, out);
+}
+
+static void note_end(struct attempt *attempt, const char *end)
+{
+    struct err err = { 0 };
+
+    if (attempt_note(attempt, "end", end, &err) < 0)
+        log_debug("how it ended is not noted", "attempt", attempt->name, "why", err.text, NULL);
+}
+
 /* Nothing is left of it but its folder, which is kept for its log if it has one. */
 static void retire(struct attempt *attempt)
 {
     struct agent *agent = attempt->agent;
     bool was_let_start = attempt->life.ack == ACK_GIVEN, is_gone = false;
+    char end[STORED_END_SIZE];
 
     point("after-report");
+    write_end(attempt, end);
     if (attempt->work.content.is_spare) {
         if (was_let_start)
-            shelf_keep_silent(agent->shelf, attempt->id, clock_wall_ms(agent->clock));
+            shelf_keep_silent(agent->shelf, attempt->id, clock_wall_ms(agent->clock), end);
         is_gone = spare_give(agent, attempt->folder);
     } else if (was_let_start) {
+        note_end(attempt, end);
         is_gone = shelve(attempt);
     }
-    if (!is_gone)
+    if (!is_gone && !attempt->is_asked_for)
         work_forget(agent, text_copy(attempt->folder));
     relay_poke(agent->relay, attempt->name);
     attempt_free(attempt);

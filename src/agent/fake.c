@@ -193,10 +193,15 @@ static void on_work(struct fake *fake, struct http_request *request)
 
 /* ---- Messages ---- */
 
+static json_t *list_or_none(const char *text)
+{
+    return text ? json_loads(text, 0, NULL) : NULL;
+}
+
 static void on_register(struct fake *fake, struct http_request *request, const json_t *body)
 {
     const json_t *held = json_object_get(body, "attempts");
-    json_t *end = json_array();
+    json_t *end = json_array(), *live;
     size_t n;
 
     fake->n_registers++;
@@ -214,14 +219,20 @@ static void on_register(struct fake *fake, struct http_request *request, const j
         else
             attempt->generation = fake->generation;
     }
+    live = list_or_none(fake->live);
+    for (size_t i = 0; i < json_array_size(live); i++) {
+        struct fake_attempt *attempt = find(fake, json_string_value(json_array_get(live, i)));
+        attempt->generation = fake->generation;
+    }
     answer_at(fake, request, fake->generation,
-              json_pack("{s:s, s:I, s:s, s:I, s:I, s:b, s:o}", "node", fake->node, "generation",
-                        (json_int_t)fake->generation, "incarnation", fake->incarnation, "ttlMs",
-                        (json_int_t)fake->ttl_ms, "beatMs", (json_int_t)fake->beat_ms, "otherLife",
+              json_pack("{s:s, s:I, s:s, s:I, s:I, s:b, s:o, s:o*, s:o*}", "node", fake->node,
+                        "generation", (json_int_t)fake->generation, "incarnation",
+                        fake->incarnation, "ttlMs", (json_int_t)fake->ttl_ms, "beatMs",
+                        (json_int_t)fake->beat_ms, "otherLife",
                         json_string_length(json_object_get(body, "incarnation")) &&
                             !text_eq(json_string_value(json_object_get(body, "incarnation")),
                                      fake->incarnation),
-                        "end", end));
+                        "end", end, "live", live, "lives", list_or_none(fake->lives)));
 }
 
 static bool take_ack(struct fake *fake, struct fake_attempt *attempt)
@@ -344,6 +355,17 @@ static bool is_of_this_generation(struct fake *fake, const json_t *body)
     return json_integer_value(json_object_get(body, "generation")) == fake->generation;
 }
 
+static void note_orphans(struct fake *fake, const json_t *list)
+{
+    char *text = list ? json_dumps(list, JSON_COMPACT) : NULL;
+
+    if (!text)
+        return;
+    str_clear(&fake->orphans);
+    str_add(&fake->orphans, text);
+    free(text);
+}
+
 static void on_message(struct fake *fake, struct http_request *request, const char *what,
                        const json_t *body)
 {
@@ -361,6 +383,7 @@ static void on_message(struct fake *fake, struct http_request *request, const ch
         on_reports(fake, request, body);
     } else {
         fake->n_beats += text_eq(what, "beat");
+        note_orphans(fake, json_object_get(body, "orphans"));
         fake->n_leaves += text_eq(what, "leave");
         answer_at(fake, request, fake->generation, json_object());
     }
@@ -627,5 +650,6 @@ void fake_end(struct fake *fake)
         mem_free(fake->attempts[i].spec);
     str_fini(&fake->held);
     str_fini(&fake->info);
+    str_fini(&fake->orphans);
     str_fini(&fake->log);
 }

@@ -41,6 +41,8 @@ struct fake {
     struct http_request *stream;
     char addr[64];
     int64_t generation;
+    const char *live, *lives;          /* JSON lists of a registration by another life; NULL: none,
+                                          as an earlier server */
     const char *incarnation, *opening; /* opening NULL: it says none, as an earlier server */
     int64_t revision;                  /* that acks are answered with, where there is an opening */
     char seen[128];                    /* what the last message said that it had seen */
@@ -48,8 +50,9 @@ struct fake {
     int n_repeats; /* of reports of an end */
     int n_starts;  /* reports of a start */
     int n_requests, n_registers, n_beats, n_leaves, n_ack_messages, n_report_messages;
-    struct str held; /* the attempts of the last registration, comma behind each */
-    struct str info; /* its whole body */
+    struct str held;    /* the attempts of the last registration, comma behind each */
+    struct str info;    /* its whole body */
+    struct str orphans; /* the last list of them in a beat */
     struct fake_attempt attempts[FAKE_ATTEMPTS_MAX];
     size_t n;
 

@@ -19,7 +19,7 @@
 
 enum alarm { ALARM_START, ALARM_GRACE, ALARM_CLEAN, ALARM_COUNT };
 
-enum said { SAID_NOTHING, SAID_START, SAID_END };
+enum said { SAID_NOTHING, SAID_START, SAID_END, SAID_REFUSAL };
 
 enum { SPARES_MAX = 64 };
 
@@ -34,6 +34,9 @@ struct attempt {
     unsigned spare;   /* the folder that becomes its own; 0: a new one */
     struct order order;
     struct life life;
+    char given_by[80];  /* the incarnation of the ledger that gave it; "": not known */
+    bool is_asked_for;  /* by another life of the ledger: it has no folder but one on the shelf */
+    bool is_in_the_way; /* of one of this name that the server wants here: it is to be told */
 
     /* of the work on a thread of a pool; there is at most one, and it owns these until it is
      * done */
@@ -122,15 +125,23 @@ struct agent {
     int64_t revision_kept; /* of it, in the file */
     char seen[128];        /* what each message says of it, as a header */
     const char *seen_headers[2];
-    char *refused; /* which server was, being of another copy of the ledger, and why; NULL none */
+    /* the server that was refused, its ledger being another copy, and why; NULL: none is */
+    char *refused, *refused_why;
     bool is_told_refused;
+    char *asked;          /* the address that the registration under way was sent to */
+    char *heard;          /* the address that answered last; NULL: none did */
+    struct str told_down; /* the addresses that were told of as not registering, a line each */
     int64_t generation, ttl_ms, beat_ms, asked_ms; /* asked: when the message under way was sent */
     int64_t lease_until_ms;                        /* no start after this; boot */
-    bool was_registered, is_told_down;
-    bool is_disabled_said;  /* in the last message that tells */
-    bool is_disabled_heard; /* and that was answered */
+    bool was_registered;
+    bool is_told_lease_over;
+    size_t n_lease_over;                /* of what an earlier agent left */
+    bool can_say_orphans;               /* the server knows of them in beats */
+    char *orphans_said, *orphans_heard; /* in the last message that tells; that was answered */
+    bool is_disabled_said;              /* in the last message that tells */
+    bool is_disabled_heard;             /* and that was answered */
     struct client_ticket *registering, *beating, *having, *working, *acking, *wording, *leaving;
-    struct timer *register_timer, *beat_timer, *work_timer, *mail_timer, *start_timer;
+    struct timer *register_timer, *beat_timer, *work_timer, *mail_timer, *start_timer, *lease_timer;
     bool has_start_timer; /* it is set */
     int64_t register_pause_ms, work_pause_ms, mail_pause_ms;
     VEC_OF(struct attempt *) acks, words; /* to be sent; NULL: it is gone */
@@ -223,6 +234,15 @@ void seen_forget(struct agent *agent, const char *incarnation);
 /** The headers of each message, for client_request. */
 const char *const *seen_headers(struct agent *agent);
 
+/* ---- other_life.c: the server is of another life of the ledger than was served ---- */
+
+/** Sorts what is here and was here by the answer to a registration: goes on with what the server has
+ * for live and this agent had from a life that it was, makes orphans of the rest, and has the ends
+ * told that it asks for. */
+void other_life_settle(struct agent *agent, const json_t *answer);
+/** Adds a JSON list of the orphans. */
+void other_life_add_orphans(struct agent *agent, struct str *out);
+
 /* ---- link.c ---- */
 
 /** Registers (again). */
@@ -231,6 +251,8 @@ void link_register(struct agent *agent);
 void link_leave(struct agent *agent);
 /** Tells the server that new work is not taken any more, or is again. */
 void link_say_disabled(struct agent *agent);
+/** Tells the operator, once, that the lease ended what ran: n containers. */
+void link_say_lease_over(struct agent *agent, size_t n);
 void link_open(struct agent *agent);
 void link_close(struct agent *agent);
 
@@ -238,6 +260,8 @@ void link_close(struct agent *agent);
 
 void mail_ack(struct attempt *attempt);
 void mail_word(struct attempt *attempt);
+/** Tells the server that one of its name cannot be started here. */
+void mail_refusal(struct attempt *attempt);
 /** A report of a start may have waited long enough for its end. */
 void mail_start_waited(struct agent *agent);
 /** The attempt is gone. */

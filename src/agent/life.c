@@ -32,6 +32,7 @@ const char *const life_event_words[LIFE_EVENT_COUNT] = {
     [LIFE_STOP] = "stop",
     [LIFE_DROP] = "drop",
     [LIFE_ORPHANED] = "orphaned",
+    [LIFE_CLAIMED] = "claimed",
     [LIFE_START_LATE] = "start-late",
     [LIFE_GRACE_OVER] = "grace-over",
     [LIFE_CLEANED] = "cleaned",
@@ -53,6 +54,10 @@ unsigned life_begin(struct life *life, enum life_begin begin)
         life->ack = ACK_GIVEN;
         life->prepare = PREPARE_DONE;
         return begin == LIFE_FOUND_RUNNING ? LIFE_DO_ARM_START : 0;
+    case LIFE_ASKED_FOR:
+        life->step = LIFE_REPORTING;
+        life->prepare = PREPARE_DONE;
+        return LIFE_DO_REPORT_END;
     }
     return 0;
 }
@@ -267,6 +272,15 @@ static unsigned on_orphaned(struct life *life)
     return LIFE_DO_RETIRE;
 }
 
+/* What was told of it may be in the part of the ledger that is lost: that it runs is told again. */
+static unsigned on_claimed(struct life *life)
+{
+    if (life->is_dropped)
+        return 0;
+    life->is_silent = false;
+    return life->step == LIFE_RUNNING && !is_end_wanted(life) ? LIFE_DO_REPORT_START : 0;
+}
+
 static unsigned on_start_late(struct life *life)
 {
     if (life->step > LIFE_STARTING || life->has_started || is_end_wanted(life))
@@ -336,6 +350,8 @@ unsigned life_on(struct life *life, const struct life_news *news)
         return on_drop(life);
     case LIFE_ORPHANED:
         return on_orphaned(life);
+    case LIFE_CLAIMED:
+        return on_claimed(life);
     case LIFE_START_LATE:
         return on_start_late(life);
     case LIFE_GRACE_OVER:

@@ -43,6 +43,7 @@ enum life_event {
     LIFE_STOP,           /* the server or the agent wants its end: a cause and a grace */
     LIFE_DROP,           /* it is over for the server: end it, say nothing */
     LIFE_ORPHANED,       /* the server is not the one that gave it: keep it, say nothing */
+    LIFE_CLAIMED,        /* the server is another life of the one that gave it: go on with it */
     LIFE_START_LATE,     /* the start's deadline passed */
     LIFE_GRACE_OVER,     /* or KILL did not help in its time */
     LIFE_CLEANED,
@@ -115,6 +116,7 @@ enum life_begin {
     LIFE_FOUND_FRESH,   /* from here on: an earlier agent left it; its folder has it, nothing ran */
     LIFE_FOUND_RUNNING, /* its monitor lives */
     LIFE_FOUND_OVER,    /* it runs no more: LIFE_EXITED or LIFE_LOST is to follow */
+    LIFE_ASKED_FOR,     /* nothing is left of it: its end, which is filled in then, is to be told */
 };
 
 /** Begins. Returns deeds. */

@@ -12,6 +12,8 @@
 
 #include "agent/inside.h"
 #include "base/log.h"
+#include "base/node_lease.h"
+#include "base/quantity.h"
 
 enum {
     HAVE_MAX =
@@ -54,12 +56,56 @@ static void add_attempts(struct agent *agent, struct str *body)
     str_add_char(body, ']');
 }
 
+/* Those that the lease ends: what runs, but for jobs that said otherwise. */
+static size_t count_ended_by_lease(struct agent *agent)
+{
+    size_t n = 0;
+
+    MAP_EACH (entry, &agent->attempts) {
+        const struct attempt *attempt = entry->value;
+        bool is_up = attempt->life.step == LIFE_STARTING || attempt->life.step == LIFE_RUNNING;
+        n += is_up && !attempt->order.container.keep_on_disconnect;
+    }
+    return n;
+}
+
+void link_say_lease_over(struct agent *agent, size_t n)
+{
+    int64_t heard_ms = agent->lease_until_ms - node_lease_term_ms(agent->ttl_ms);
+    CLEANUP(str_fini) struct str unheard = { 0 };
+
+    if (!n || agent->is_told_lease_over)
+        return;
+    agent->is_told_lease_over = true; /* once, until a server is heard of again */
+    if (agent->lease_until_ms)
+        duration_format((now_ms(agent) - heard_ms) / 1000 * 1000, &unheard);
+    log_warn("the lease is over: no server was heard of, and what runs here ends", "containers",
+             log_int((int64_t)n), "unheard-for",
+             agent->lease_until_ms ? str_text(&unheard) : "longer than this agent runs", "server",
+             client_address(agent->client), "do",
+             "see that the server runs and can be reached from here; if it may be away longer, "
+             "give it a longer nodes.ttl, or jobs onDisconnect: keep",
+             NULL);
+}
+
+static void on_lease_timer(void *arg)
+{
+    struct agent *agent = arg;
+    int64_t left_ms = agent->lease_until_ms - now_ms(agent);
+
+    if (left_ms > 0)
+        timer_set(agent->lease_timer, left_ms);
+    else
+        link_say_lease_over(agent, count_ended_by_lease(agent));
+}
+
 static void extend_lease(struct agent *agent, int64_t sent_ms)
 {
-    int64_t term = sent_ms + agent->ttl_ms * 6 / 10, kill = sent_ms + agent->ttl_ms * 8 / 10;
-
-    agent->lease_until_ms = term;
-    runtime_lease(agent->runtime, term, kill);
+    agent->lease_until_ms = sent_ms + node_lease_term_ms(agent->ttl_ms);
+    runtime_lease(agent->runtime, agent->lease_until_ms,
+                  sent_ms + node_lease_kill_ms(agent->ttl_ms));
+    agent->is_told_lease_over = false;
+    timer_set(agent->lease_timer, agent->lease_until_ms - now_ms(agent));
     attempts_give_turns(agent);
 }
 
@@ -68,7 +114,11 @@ static void extend_lease(struct agent *agent, int64_t sent_ms)
 static void on_start(struct agent *agent, const char *name, const json_t *line, const char *text,
                      size_t n)
 {
-    if (attempt_find(agent, name) || agent->stopping.stage != STOP_NOT || agent->disabled[0])
+    struct attempt *here = attempt_find(agent, name);
+
+    if (here && here->life.is_silent && !here->life.is_dropped)
+        mail_refusal(here);
+    if (here || agent->stopping.stage != STOP_NOT || agent->disabled[0])
         return; /* it is here already, or it is left to other nodes */
     attempt_deliver(agent, name, json_object_get(line, "spec"), mem_copy(text, n));
 }
@@ -217,6 +267,62 @@ static void open_work(void *arg)
 
 /* ---- Beats ---- */
 
+/* A server answers as one should: whatever was told of others is over. */
+static void hear(struct agent *agent, const char *address)
+{
+    if (text_eq(agent->refused, address)) {
+        mem_free(TAKE(agent->refused));
+        mem_free(TAKE(agent->refused_why));
+    }
+    agent->is_told_refused = false;
+    str_clear(&agent->told_down);
+    if (text_eq(agent->heard, address))
+        return;
+    if (agent->heard)
+        log_info("another server answers now", "server", address, "before", agent->heard, NULL);
+    mem_free(agent->heard);
+    agent->heard = text_copy(address);
+}
+
+/* Adds the list of orphans, and remembers that it was said. */
+static void say_orphans(struct agent *agent, struct str *body)
+{
+    CLEANUP(str_fini) struct str list = { 0 };
+
+    other_life_add_orphans(agent, &list);
+    str_add(body, str_text(&list));
+    mem_free(agent->orphans_said);
+    agent->orphans_said = text_copy(str_text(&list));
+}
+
+static bool are_orphans_news(struct agent *agent)
+{
+    CLEANUP(str_fini) struct str list = { 0 };
+
+    if (!agent->can_say_orphans)
+        return false;
+    other_life_add_orphans(agent, &list);
+    return !text_eq(str_text(&list), agent->orphans_heard);
+}
+
+static void hear_orphans(struct agent *agent)
+{
+    mem_free(agent->orphans_heard);
+    agent->orphans_heard = TAKE(agent->orphans_said);
+}
+
+/* The lease that an answer tells; an earlier server's beats do not. */
+static void take_lease(struct agent *agent, const json_t *object)
+{
+    int64_t ttl_ms = json_integer_value(json_object_get(object, "ttlMs"));
+    int64_t beat_ms = json_integer_value(json_object_get(object, "beatMs"));
+
+    if (ttl_ms < 1 || beat_ms < 1)
+        return;
+    agent->ttl_ms = ttl_ms;
+    agent->beat_ms = beat_ms;
+}
+
 static void on_beat(void *arg, int r, const struct client_answer *answer, const struct err *err)
 {
     struct agent *agent = arg;
@@ -230,17 +336,21 @@ static void on_beat(void *arg, int r, const struct client_answer *answer, const 
     if (!is_ok(r, answer)) {
         log_debug("a beat was not answered", "why", r < 0 ? err->text : "by its status", "status",
                   log_int(answer->status), NULL);
-        timer_set(agent->beat_timer, agent->beat_ms / 10);
+        timer_set(agent->beat_timer, node_lease_again_ms(agent->beat_ms));
         return;
     }
     /* Only now: two agents of one name would register in turn without a breath. */
     agent->register_pause_ms = 0;
-    extend_lease(agent, agent->asked_ms);
     object = json_loadb(str_text(&answer->body), answer->body.len, 0, NULL);
+    hear(agent, client_address(agent->client));
+    take_lease(agent, object);
+    extend_lease(agent, agent->asked_ms);
     seen_note(agent, object, true);
     json_decref(object);
     shelf_trim(agent->shelf, clock_wall_ms(agent->clock));
     agent->is_disabled_heard = agent->is_disabled_said;
+    if (agent->orphans_said)
+        hear_orphans(agent);
     room_look(agent);
     if (agent->is_disabled_said == (agent->disabled[0] != '\0'))
         timer_set(agent->beat_timer, agent->asked_ms + agent->beat_ms - now_ms(agent));
@@ -266,9 +376,14 @@ static void beat(void *arg)
         return;
     wire_frame(&body, agent->node, agent->generation);
     add_disabled(agent, &body);
+    if (are_orphans_news(agent)) {
+        str_add(&body, ",\"orphans\":");
+        say_orphans(agent, &body);
+    }
     str_add_char(&body, '}');
     agent->asked_ms = now_ms(agent);
-    agent->beating = post(agent, "/v1/worker/beat", &body, agent->beat_ms / 2, on_beat);
+    agent->beating =
+        post(agent, "/v1/worker/beat", &body, node_lease_beat_timeout_ms(agent->beat_ms), on_beat);
 }
 
 void link_say_disabled(struct agent *agent)
@@ -311,25 +426,18 @@ static void add_runtimes(const struct machine *machine, struct str *body)
 static void add_info(struct agent *agent, struct str *body)
 {
     const struct machine *machine = &agent->machine;
-    const char *between = "";
 
     str_add(body, ",\"info\":{\"cgroup\":");
     wire_text(body, cgroup_layout_words[machine->cgroup_layout]);
     add_runtimes(machine, body);
     str_add(body, ",\"findings\":[");
     machine_findings(machine, say_finding, body);
-    if (agent->refused)
-        say_finding(body, "refused", agent->refused, NULL);
-    str_add(body, "],\"orphans\":[");
-    MAP_EACH (entry, &agent->attempts) {
-        struct attempt *attempt = entry->value;
-        if (!attempt->life.is_silent || attempt->life.is_dropped)
-            continue;
-        str_add(body, between);
-        wire_text(body, attempt->name);
-        between = ",";
-    }
-    str_add(body, "]}");
+    /* The one that is asked would not have it of itself. */
+    if (agent->refused && !text_eq(agent->refused, client_address(agent->client)))
+        say_finding(body, "refused", agent->refused, agent->refused_why);
+    str_add(body, "],\"orphans\":");
+    say_orphans(agent, body);
+    str_add_char(body, '}');
 }
 
 static void add_registration(struct agent *agent, struct str *body)
@@ -353,24 +461,6 @@ static void add_registration(struct agent *agent, struct str *body)
     str_add_char(body, '}');
 }
 
-/* All that we hold came from another life of the ledger: it is kept, and is nobody's. */
-static void orphan_all(struct agent *agent)
-{
-    struct sents names = attempts_names(agent);
-
-    VEC_EACH (sent, &names) {
-        struct attempt *attempt = attempt_find(agent, sent->name);
-        struct err err = { 0 };
-        if (!attempt)
-            continue;
-        log_warn("an orphan: the server is not the one that gave it", "attempt", sent->name, NULL);
-        if (attempt_note(attempt, "orphan", "1", &err) < 0)
-            log_warn("an orphan would be forgotten by a restart", "why", err.text, NULL);
-        attempt_on(attempt, LIFE_ORPHANED);
-    }
-    VEC_FINI(&names);
-}
-
 static void end_listed(struct agent *agent, const json_t *end)
 {
     for (size_t i = 0; i < json_array_size(end); i++) {
@@ -388,40 +478,57 @@ static void end_listed(struct agent *agent, const json_t *end)
 static void take_registration(struct agent *agent, const json_t *object)
 {
     const char *incarnation = json_string_value(json_object_get(object, "incarnation"));
+    bool is_other_life = json_is_true(json_object_get(object, "otherLife"));
 
     agent->generation = json_integer_value(json_object_get(object, "generation"));
-    agent->ttl_ms = json_integer_value(json_object_get(object, "ttlMs"));
-    agent->beat_ms = json_integer_value(json_object_get(object, "beatMs"));
-    agent->link = LINK_UP;
-    agent->is_told_down = agent->is_told_refused = false;
+    take_lease(agent, object);
+    hear(agent, agent->asked);
     agent->is_disabled_heard = agent->is_disabled_said;
+    agent->can_say_orphans = json_is_array(json_object_get(object, "live"));
+    hear_orphans(agent);
     agent->work_pause_ms = agent->mail_pause_ms = 0;
-    if (json_is_true(json_object_get(object, "otherLife")))
-        orphan_all(agent);
-    if (!text_eq(incarnation, agent->identity.incarnation) ||
-        json_is_true(json_object_get(object, "otherLife")))
+    if (is_other_life)
+        other_life_settle(agent, object);
+    if (is_other_life || !text_eq(incarnation, agent->identity.incarnation))
         seen_forget(agent, incarnation);
     seen_note(agent, object, true);
+    agent->link = LINK_UP; /* what waits is sent from here on, and says what was seen by now */
     extend_lease(agent, agent->asked_ms);
     end_listed(agent, json_object_get(object, "end"));
-    timer_set(agent->beat_timer, agent->beat_ms);
-    log_info("registered", "node", agent->node, "server", client_address(agent->client),
-             "generation", log_int(agent->generation), NULL);
+    timer_set(agent->beat_timer, are_orphans_news(agent) ? 0 : agent->beat_ms);
+    log_info("registered", "node", agent->node, "server", agent->asked, "generation",
+             log_int(agent->generation), NULL);
 }
 
 /* Its ledger is a copy that went another way: it is left alone. What runs goes on, under the lease
  * of the server that gave it, and another address may be that one's. */
 static void leave_fork(struct agent *agent, const struct problem *problem)
 {
-    char *refused = text_format("%s: %s", client_address(agent->client), problem->detail);
+    bool is_told = agent->is_told_refused && text_eq(agent->refused, agent->asked) &&
+                   text_eq(agent->refused_why, problem->detail);
 
-    log_line(agent->is_told_refused && text_eq(refused, agent->refused) ? LOG_DEBUG : LOG_WARN,
-             "a server is refused: it has another copy of the ledger", "server",
-             client_address(agent->client), "why", problem->detail, NULL);
+    log_line(is_told ? LOG_DEBUG : LOG_WARN,
+             "a server is refused: it has another copy of the ledger", "server", agent->asked,
+             "why", problem->detail, NULL);
     agent->is_told_refused = true;
     mem_free(agent->refused);
-    agent->refused = refused;
-    client_next(agent->client);
+    mem_free(agent->refused_why);
+    agent->refused = text_copy(agent->asked);
+    agent->refused_why = text_copy(problem->detail);
+    if (text_eq(agent->asked, client_address(agent->client)))
+        client_next(agent->client);
+}
+
+/* Whether the operator was told that this server does not register the agent; from now on it was:
+ * once a server, however long it lasts. */
+static bool was_told_down(struct agent *agent, const char *address)
+{
+    CLEANUP(freep) char *line = text_format("%s\n", address);
+
+    if (agent->told_down.len && strstr(str_text(&agent->told_down), line))
+        return true;
+    str_add(&agent->told_down, line);
+    return false;
 }
 
 /* Why a registration was not taken, in words. */
@@ -436,9 +543,8 @@ static void say_refused(struct agent *agent, int r, const struct client_answer *
         leave_fork(agent, &problem);
         return;
     }
-    log_line(agent->is_told_down ? LOG_DEBUG : LOG_WARN, "cannot register yet", "server",
-             client_address(agent->client), "why", r < 0 ? err->text : problem.detail, NULL);
-    agent->is_told_down = true; /* once, however long it lasts */
+    log_line(was_told_down(agent, agent->asked) ? LOG_DEBUG : LOG_WARN, "cannot register yet",
+             "server", agent->asked, "why", r < 0 ? err->text : problem.detail, NULL);
 }
 
 /* A first registration that is refused will be refused again: the operator must hear of it. */
@@ -452,8 +558,7 @@ static bool is_fatal(struct agent *agent, const struct client_answer *answer)
         return false;
     client_answer_problem(answer, &problem);
     agent->result = err_set(&agent->why, status == 401 || status == 403 ? -EACCES : -EINVAL,
-                            "%s does not register this node: %s", client_address(agent->client),
-                            problem.detail);
+                            "%s does not register this node: %s", agent->asked, problem.detail);
     runtime_leave(agent->runtime); /* the groups that are empty */
     loop_stop(agent->loop);
     return true;
@@ -479,7 +584,6 @@ static void on_registered(void *arg, int r, const struct client_answer *answer,
 {
     struct agent *agent = arg;
     json_t *object;
-    bool has_orphans;
 
     agent->registering = NULL;
     if (r == 0 && is_fatal(agent, answer))
@@ -497,7 +601,6 @@ static void on_registered(void *arg, int r, const struct client_answer *answer,
         return;
     }
     take_registration(agent, object);
-    has_orphans = json_is_true(json_object_get(object, "otherLife")) && agent->attempts.n;
     json_decref(object);
     open_work(agent);
     mail_ask_again(agent);
@@ -506,8 +609,6 @@ static void on_registered(void *arg, int r, const struct client_answer *answer,
     agent->was_registered = true;
     if (agent->stopping.stage != STOP_NOT)
         link_leave(agent);
-    else if (has_orphans) /* this server has not heard of them: it told that they are some */
-        link_register(agent);
 }
 
 /* What is under way speaks of an old generation. */
@@ -535,6 +636,8 @@ static void send_registration(void *arg)
     cut(agent);
     agent->link = LINK_REGISTERING;
     agent->asked_ms = now_ms(agent);
+    mem_free(agent->asked);
+    agent->asked = text_copy(client_address(agent->client));
     add_registration(agent, &body);
     agent->registering = post(agent, "/v1/worker/register", &body, 0, on_registered);
 }
@@ -592,6 +695,7 @@ void link_open(struct agent *agent)
     agent->work_timer = timer_new(agent->loop, open_work, agent);
     agent->mail_timer = timer_new(agent->loop, on_mail_timer, agent);
     agent->start_timer = timer_new(agent->loop, on_start_timer, agent);
+    agent->lease_timer = timer_new(agent->loop, on_lease_timer, agent);
 }
 
 void link_close(struct agent *agent)
@@ -601,4 +705,5 @@ void link_close(struct agent *agent)
     timer_free(agent->work_timer);
     timer_free(agent->mail_timer);
     timer_free(agent->start_timer);
+    timer_free(agent->lease_timer);
 }

@@ -15,7 +15,7 @@ enum {
     BATCH_MAX = 256,
     BATCH_MAX_BYTES = 512 << 10,
     PAUSE_FIRST_MS = 100,
-    PAUSE_MAX_MS = 5000,
+    PAUSE_MAX_MS = 1000, /* so soon a server that is back is noticed */
     START_WAITS_MS = 50, /* so soon nobody looks whether it runs */
 };
 
@@ -52,6 +52,15 @@ void mail_word(struct attempt *attempt)
     if (!agent->has_start_timer)
         timer_set(agent->start_timer, START_WAITS_MS);
     agent->has_start_timer = true;
+}
+
+void mail_refusal(struct attempt *attempt)
+{
+    attempt->is_in_the_way = true;
+    if (!attempt->wants_word)
+        VEC_PUSH(&attempt->agent->words, attempt);
+    attempt->wants_word = true;
+    mail_flush(attempt->agent);
 }
 
 void mail_forget(struct attempt *attempt)
@@ -160,7 +169,7 @@ static void on_acks(void *arg, int r, const struct client_answer *answer, const 
 static void word_again(struct attempt *attempt)
 {
     attempt->said = SAID_NOTHING;
-    if (attempt->wants_word || attempt->life.is_silent)
+    if (attempt->wants_word || (attempt->life.is_silent && !attempt->is_in_the_way))
         return;
     attempt->wants_word = true;
     VEC_PUSH(&attempt->agent->words, attempt);
@@ -175,6 +184,8 @@ static void take_word(struct attempt *attempt, struct result result)
         attempt->says_start = false; /* refused or not: if it is to end, the stream says so */
     if (!result.is_ok)
         log_warn("the server does not take a report", "attempt", attempt->name, NULL);
+    if (said == SAID_REFUSAL)
+        attempt->is_in_the_way = false;
     if (said == SAID_END)
         attempt_on(attempt, LIFE_TAKEN);
 }
@@ -258,6 +269,25 @@ static void flush_acks(struct agent *agent)
         agent->acking = post(agent, "/v1/worker/ack", &body, on_acks);
 }
 
+/* An orphan has the name, the folder and the groups that one of the server's would need. */
+static bool add_refusal(struct attempt *attempt, struct str *body)
+{
+    static const struct life_end end = {
+        .cause = CAUSE_OTHER_LIFE,
+        .text = "the node runs an attempt of this name that another life of the ledger gave it"
+    };
+    static const struct wire_timings none = { 0 };
+    struct wire_report report = {
+        .attempt = attempt->name, .is_ended = true, .end = &end, .timings = &none
+    };
+
+    if (attempt->agent->words_sent.n)
+        str_add_char(body, ',');
+    wire_report(body, &report);
+    attempt->said = SAID_REFUSAL;
+    return true;
+}
+
 static bool add_word(struct attempt *attempt, struct str *body)
 {
     bool is_ended = attempt->life.step == LIFE_REPORTING;
@@ -270,6 +300,8 @@ static bool add_word(struct attempt *attempt, struct str *body)
                                   .peak_memory_bytes = attempt->peak_memory_bytes,
                                   .cpu_us = attempt->cpu_us };
 
+    if (attempt->is_in_the_way)
+        return add_refusal(attempt, body);
     if (attempt->life.is_silent || (!is_ended && !attempt->says_start) ||
         attempt->life.step == LIFE_CLEANING)
         return false;
@@ -282,7 +314,8 @@ static bool add_word(struct attempt *attempt, struct str *body)
 
 static bool waits_for_end(const struct attempt *attempt, int64_t now)
 {
-    return attempt->life.step == LIFE_RUNNING && now < attempt->say_start_ms;
+    return attempt->life.step == LIFE_RUNNING && !attempt->is_in_the_way &&
+           now < attempt->say_start_ms;
 }
 
 /* Takes those that go now out of the list, and writes them. */
@@ -347,7 +380,7 @@ void mail_ask_again(struct agent *agent)
     MAP_EACH (entry, &agent->attempts) {
         struct attempt *attempt = entry->value;
         ack_again(agent, attempt->name);
-        if (attempt->life.step == LIFE_REPORTING || attempt->says_start)
+        if (attempt->life.step == LIFE_REPORTING || attempt->says_start || attempt->is_in_the_way)
             word_again(attempt);
     }
     mail_flush(agent);

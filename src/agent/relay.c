@@ -95,14 +95,17 @@ static void close_stream(struct stream *stream)
         remove_stream(stream);
 }
 
-/* Where its folder is now; NULL there is none. Yours. */
+/* Where its folder is now; NULL there is none, or it is another ledger's of the same name, which is
+ * nobody's business here. Yours. */
 static char *folder_of(struct stream *stream)
 {
     struct agent *agent = stream->relay->agent;
     struct attempt *attempt = attempt_find(agent, stream->attempt);
     char *folder;
 
-    if (attempt)
+    if (attempt && attempt->life.is_silent && !attempt->life.is_dropped)
+        return NULL;
+    if (attempt && !attempt->is_asked_for)
         return text_copy(attempt->folder);
     folder = text_format("%s/%s", agent->ended_dir, stream->id);
     if (access(folder, F_OK) == 0)

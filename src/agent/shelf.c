@@ -23,7 +23,7 @@ enum {
 };
 
 struct book {
-    char *name;
+    char *name, *end; /* end: of a silent one, in the same piece of memory */
     int64_t ended_ms, bytes;
     bool is_silent;
 };
@@ -34,7 +34,7 @@ struct shelf {
     struct pool *pool;
     VEC_OF(struct book) books;
     size_t first;      /* of books; those before it are gone */
-    struct map silent; /* by name; the book's own text */
+    struct map silent; /* by name, the text of its end; both the book's own */
     int silent_fd;     /* of the file of their names; -1: it cannot be written */
     size_t n_lines;    /* in that */
 };
@@ -86,7 +86,7 @@ static void remove_first(struct shelf *shelf)
     if (!book->is_silent)
         pool_run(shelf->pool, work_remove, NULL, NULL,
                  text_format("%s/%s", shelf->dir, book->name));
-    else if (map_get(&shelf->silent, book->name) == book->name)
+    else if (map_get(&shelf->silent, book->name) == book->end)
         map_remove(&shelf->silent, book->name);
     mem_free(book->name);
     if (shelf->first * 2 < shelf->books.n)
@@ -107,25 +107,27 @@ void shelf_trim(struct shelf *shelf, int64_t now_wall_ms)
 
 void shelf_keep(struct shelf *shelf, const char *name, int64_t ended_ms, int64_t bytes)
 {
-    VEC_PUSH(&shelf->books, ((struct book){ text_copy(name), ended_ms, bytes, false }));
+    VEC_PUSH(&shelf->books, ((struct book){ text_copy(name), NULL, ended_ms, bytes, false }));
     shelf->bytes += bytes;
     shelf_trim(shelf, ended_ms);
 }
 
 /* ---- those that wrote nothing ---- */
 
-static void add_silent(struct shelf *shelf, const char *name, int64_t ended_ms)
+static void add_silent(struct shelf *shelf, const char *name, int64_t ended_ms, const char *end)
 {
-    struct book book = { text_copy(name), ended_ms, SILENT_BYTES, true };
+    struct book book = { text_format("%s%c%s", name, '\0', end), NULL, ended_ms, SILENT_BYTES,
+                         true };
 
+    book.end = book.name + strlen(name) + 1;
     VEC_PUSH(&shelf->books, book);
     shelf->bytes += book.bytes;
-    map_put(&shelf->silent, book.name, book.name);
+    map_put(&shelf->silent, book.name, book.end);
 }
 
-static void add_line(struct str *text, const char *name, int64_t ended_ms)
+static void add_line(struct str *text, const char *name, int64_t ended_ms, const char *end)
 {
-    str_addf(text, "%" PRId64 " %s\n", ended_ms, name);
+    str_addf(text, "%" PRId64 " %s%s%s\n", ended_ms, name, *end ? " " : "", end);
 }
 
 /* A file of the lines that count still, in the place of one with many that do not. */
@@ -139,7 +141,8 @@ static int write_silent(struct shelf *shelf, struct err *err)
     for (size_t i = shelf->first; i < shelf->books.n; i++) {
         if (!shelf->books.at[i].is_silent)
             continue;
-        add_line(&text, shelf->books.at[i].name, shelf->books.at[i].ended_ms);
+        add_line(&text, shelf->books.at[i].name, shelf->books.at[i].ended_ms,
+                 shelf->books.at[i].end);
         shelf->n_lines++;
     }
     closep(&shelf->silent_fd);
@@ -150,14 +153,14 @@ static int write_silent(struct shelf *shelf, struct err *err)
     return shelf->silent_fd < 0 ? err_sys(err, -errno, "open %s", path) : 0;
 }
 
-void shelf_keep_silent(struct shelf *shelf, const char *name, int64_t ended_ms)
+void shelf_keep_silent(struct shelf *shelf, const char *name, int64_t ended_ms, const char *end)
 {
     CLEANUP(str_fini) struct str line = { 0 };
     struct err err = { 0 };
     int r = 0;
 
-    add_silent(shelf, name, ended_ms);
-    add_line(&line, name, ended_ms);
+    add_silent(shelf, name, ended_ms, end);
+    add_line(&line, name, ended_ms, end);
     shelf_trim(shelf, ended_ms);
     if (shelf->silent_fd < 0 || shelf->n_lines > 2 * shelf->silent.n + SILENT_SLACK)
         r = write_silent(shelf, &err);
@@ -174,6 +177,11 @@ bool shelf_is_silent(const struct shelf *shelf, const char *name)
     return map_get(&shelf->silent, name) != NULL;
 }
 
+const char *shelf_silent_end(const struct shelf *shelf, const char *name)
+{
+    return map_get(&shelf->silent, name);
+}
+
 static int read_silent(struct shelf *shelf, struct err *err)
 {
     CLEANUP(freep) char *path = text_format("%s/.silent", shelf->dir);
@@ -186,10 +194,10 @@ static int read_silent(struct shelf *shelf, struct err *err)
         return err->code;
     rest = text.data;
     while (rest && (line = strsep(&rest, "\n")) && rest) { /* the last one may be half of a line */
-        char *ended = strsep(&line, " ");
+        char *ended = strsep(&line, " "), *name = strsep(&line, " ");
         int64_t ended_ms;
-        if (line && *line && text_to_int(ended, 0, INT64_MAX, &ended_ms) == 0)
-            add_silent(shelf, line, ended_ms);
+        if (name && *name && text_to_int(ended, 0, INT64_MAX, &ended_ms) == 0)
+            add_silent(shelf, name, ended_ms, line ? line : "");
     }
     return 0;
 }
@@ -223,8 +231,8 @@ int shelf_open(const char *path, int64_t keep_ms, int64_t keep_bytes, struct poo
         if (entry->d_name[0] == '.' || stat(folder, &st) < 0)
             continue;
         int64_t bytes = shelf_look(folder).bytes;
-        VEC_PUSH(&shelf->books,
-                 ((struct book){ text_copy(entry->d_name), st.st_mtime * 1000, bytes, false }));
+        VEC_PUSH(&shelf->books, ((struct book){ text_copy(entry->d_name), NULL, st.st_mtime * 1000,
+                                                bytes, false }));
         shelf->bytes += bytes;
     }
     closedir(dir);

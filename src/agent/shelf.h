@@ -2,8 +2,8 @@
  * Shelf: the folders of ended attempts, with their logs, kept until they are too old or too many.
  * Owned by one thread; removing is done by the pool.
  *
- * Of an attempt that wrote nothing only the name is kept, in the shelf's file `.silent`: so that
- * its log is known to be empty and not taken for lost.
+ * Of an attempt that wrote nothing only the name and its end are kept, in the shelf's file
+ * `.silent`: so that its log is known to be empty and not taken for lost.
  */
 #ifndef AGENT_SHELF_H
 #define AGENT_SHELF_H
@@ -29,8 +29,14 @@ void shelf_close(struct shelf *shelf);
 void shelf_keep(struct shelf *shelf, const char *name, int64_t ended_ms, int64_t bytes);
 /** Removes what is too old by now. */
 void shelf_trim(struct shelf *shelf, int64_t now_wall_ms);
-/** An attempt ended at that time and wrote nothing; no folder of it is there. */
-void shelf_keep_silent(struct shelf *shelf, const char *name, int64_t ended_ms);
+/**
+ * An attempt ended at that time and wrote nothing; no folder of it is there.
+ *
+ * @end  how, as the agent writes it: a text of one line
+ */
+void shelf_keep_silent(struct shelf *shelf, const char *name, int64_t ended_ms, const char *end);
+/** How that ended; "": it is not known; NULL: no such attempt is. Borrowed until the next call. */
+const char *shelf_silent_end(const struct shelf *shelf, const char *name);
 /** Whether that is known of it. */
 bool shelf_is_silent(const struct shelf *shelf, const char *name);
 

@@ -118,15 +118,16 @@ TEST(shelf_knows_who_wrote_nothing)
 
     scene_begin(&scene);
     open_shelf(&scene, 1000, 1 << 30);
-    shelf_keep_silent(scene.shelf, "old", 1000);
-    shelf_keep_silent(scene.shelf, "new", 1900);
+    shelf_keep_silent(scene.shelf, "old", 1000, "");
+    shelf_keep_silent(scene.shelf, "new", 1900, "COMPLETED - 3");
     CHECK(shelf_is_silent(scene.shelf, "old") && shelf_is_silent(scene.shelf, "new"));
     CHECK(!shelf_is_silent(scene.shelf, "other"));
     shelf_trim(scene.shelf, 2001);
     CHECK(!shelf_is_silent(scene.shelf, "old") && shelf_is_silent(scene.shelf, "new"));
     shelf_close(scene.shelf);
     open_shelf(&scene, 1000, 1 << 30); /* after a restart */
-    CHECK(shelf_is_silent(scene.shelf, "new"));
+    CHECK_TEXT(shelf_silent_end(scene.shelf, "new"), "COMPLETED - 3");
+    CHECK(!shelf_silent_end(scene.shelf, "other"));
     shelf_trim(scene.shelf, 3000);
     CHECK_EQ(shelf_bytes(scene.shelf), 0);
     pool_close(scene.pool);

@@ -239,6 +239,10 @@ static const struct code_text end_codes[] = {
       "The process that looked after the container was killed: how it ended is not known, and what "
       "was left of it was ended too.",
       "Look at the node's kernel log (out of memory?), and for who sends signals there.", 0 },
+    { "OTHER_LIFE",
+      "The ledger was put back from a backup, or the node served another one meanwhile: how this "
+      "ended is not known, or what the node runs under its name is another's; no try was spent.",
+      "Nothing to do: it runs again. berth node show says which orphans the node has.", 0 },
     { "REQUEUED", "Somebody had its job wait again, or suspended it; no try was spent.",
       "Nothing to do: it runs again when there is room, a suspended job once it is resumed.", 0 },
     { "IMAGE_ABSENT", "The image is not there.", "Mend the image's path or name.", 0 },

@@ -45,6 +45,7 @@ const char *const cause_words[CAUSE_COUNT] = {
     [CAUSE_NODE_LOST] = "NODE_LOST",
     [CAUSE_DISOWNED] = "DISOWNED",
     [CAUSE_MONITOR_LOST] = "MONITOR_LOST",
+    [CAUSE_OTHER_LIFE] = "OTHER_LIFE",
     [CAUSE_REQUEUED] = "REQUEUED",
 };
 
@@ -165,6 +166,7 @@ bool cause_spends_try(enum cause cause, int exit_code)
     case CAUSE_DRAINED:
     case CAUSE_SHUTDOWN:
     case CAUSE_NODE_LOST:
+    case CAUSE_OTHER_LIFE:
     case CAUSE_REQUEUED:
     case CAUSE_COUNT:
         return false;
@@ -193,6 +195,7 @@ static int strength(enum cause cause)
     case CAUSE_NODE_LOST:
     case CAUSE_DISOWNED:
     case CAUSE_MONITOR_LOST:
+    case CAUSE_OTHER_LIFE:
     case CAUSE_COUNT:
         return 0;
     }

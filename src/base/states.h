@@ -79,6 +79,7 @@ enum cause {
     CAUSE_NODE_LOST,
     CAUSE_DISOWNED,
     CAUSE_MONITOR_LOST, /* its monitor was killed: how it ended is not known */
+    CAUSE_OTHER_LIFE,   /* what its node has or had of it is of another life of the ledger */
     CAUSE_REQUEUED,     /* a person wants its job to wait again, or to be suspended */
     CAUSE_COUNT
 };

@@ -27,7 +27,7 @@ static int run_server(struct cli *cli, const struct args *args)
     if (ttl && duration_parse(ttl, &flags.node_ttl_ms, &err) < 0)
         return cli_fail_usage(cli, "--node-ttl: %s", err.text);
     if (ttl && !flags.node_ttl_ms) /* to the server that is a flag that was not given */
-        return cli_fail_usage(cli, "--node-ttl: must be more than 0s; leave it out for 30s");
+        return cli_fail_usage(cli, "--node-ttl: must be more than 0s; leave it out for 5m");
     return cli->programs->server(&flags);
 }
 
@@ -42,7 +42,7 @@ static const struct cli_flag of_server[] = {
     { "store", 0, "STORE", "sqlite:PATH or memory: (default: a file in the folder)", NULL, false },
     { "config", 0, "FILE", "the scheduler's configuration", NULL, false },
     { "token-file", 0, "FILE", "where the first administrator's token is written", NULL, false },
-    { "node-ttl", 0, "TIME", "how long a node may be silent (default 30s)", NULL, false },
+    { "node-ttl", 0, "TIME", "how long a node may be silent (default 5m)", NULL, false },
     { "restored", 0, NULL, "begin another life of a ledger that was put back, and end", NULL,
       false },
 };

@@ -74,6 +74,10 @@ static void column_reason(const json_t *item, const struct output *output, struc
         output_text(cordon, "by", out);
         str_add(out, ")");
     }
+    if (json_object_get(item, "notRegistered")) {
+        str_add(out, out->len ? "; " : "");
+        output_text(item, "notRegistered", out);
+    }
     if (n_orphans)
         str_addf(out, "%s%zu orphan%s of another ledger", out->len ? "; " : "", n_orphans,
                  n_orphans == 1 ? "" : "s");

@@ -230,7 +230,9 @@ static void report_ended(struct trial *t, const struct op_report *op)
     attempt = attempt_here(t, &op->attempt, op->node);
     if (!attempt)
         return;
-    if (attempt_next((enum attempt_state)attempt->state, ATTEMPT_ON_EXIT) < 0) {
+    /* One that was only bound has no end, but where the agent cannot take it under its name. */
+    if (attempt_next((enum attempt_state)attempt->state, ATTEMPT_ON_EXIT) < 0 &&
+        op->cause != CAUSE_OTHER_LIFE) {
         stale(t, &op->attempt, "it was not let start");
         return;
     }

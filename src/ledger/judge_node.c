@@ -130,6 +130,7 @@ static void fill_node(struct trial *t, const struct op_register *op, struct row_
         row->first_at = row->registered_at ? row->registered_at : t->now;
     row->registered_at = row->heard_at = t->now;
     row->ttl_ms = op->ttl_ms;
+    row->beat_ms = op->beat_ms;
 }
 
 /* Whether what eligibility and room depend on is not what it was. */
@@ -168,21 +169,51 @@ static void adopt(struct trial *t, const struct row_attempt *attempt, uint64_t g
 }
 
 struct meeting {
-    const struct op_register *op;
+    struct op_register *op;
     bool is_same_boot;
 };
+
+static void add_live(struct op_register *op, const struct row_attempt *row)
+{
+    op->live = mem_resize(op->live, op->n_live + 1, sizeof(*op->live));
+    op->live[op->n_live++] = (struct attempt_key){ row->job, (unsigned)row->grp, (unsigned)row->idx,
+                                                   (unsigned)row->number };
+}
+
+/* The agent served another life of the ledger. What it was let start by this one it may have yet, as
+ * an orphan, or know the end of: it is asked, and reports. What it lists and this ledger, as it was
+ * then, had bound there, was let start in what a backup lacks. */
+static void meet_other_life(struct trial *t, struct row_attempt *attempt, struct op_register *op)
+{
+    bool is_bound = attempt->state == ATTEMPT_BOUND;
+    struct row_attempt *row = row_copy(ROW_ATTEMPT, attempt);
+    uint64_t until;
+
+    row->generation = op->generation;
+    if (is_bound && find_held(op, attempt) && life_look(t->mirror, op->incarnation, &until) &&
+        attempt->rev <= until) {
+        row->state = ATTEMPT_STARTING;
+        row->acked_at = t->now;
+    }
+    if (row->state != ATTEMPT_BOUND)
+        add_live(op, row);
+    attempt_put(t, row);
+}
 
 /* What becomes of one live attempt when its node registers anew. */
 static void meet(struct trial *t, struct row_attempt *attempt, const void *arg)
 {
     const struct meeting *meeting = arg;
-    const struct op_register *op = meeting->op;
+    struct op_register *op = meeting->op;
     enum cause cause = meeting->is_same_boot ? CAUSE_DISOWNED : CAUSE_NODE_LOST;
     enum attempt_event event = ATTEMPT_ON_NODE_GONE;
 
+    if (meeting->is_same_boot && op->is_other_life) {
+        meet_other_life(t, attempt, op);
+        return;
+    }
     if (meeting->is_same_boot)
-        event = !op->is_other_life && find_held(op, attempt) ? ATTEMPT_ON_LISTED
-                                                             : ATTEMPT_ON_NOT_LISTED;
+        event = find_held(op, attempt) ? ATTEMPT_ON_LISTED : ATTEMPT_ON_NOT_LISTED;
     /* One that was only bound runs nowhere: it stays, and is delivered to the new life. */
     if (attempt->state == ATTEMPT_BOUND ||
         attempt_next((enum attempt_state)attempt->state, event) != ATTEMPT_ENDED)
@@ -273,6 +304,7 @@ static void put_beat(struct trial *t, const char *node, uint64_t generation, uin
     row_set(&row->node, node);
     row->generation = generation;
     row->beat = beat;
+    row->heard_at = t->now;
     changes_put_quiet(t->changes, ROW_BEAT, row);
 }
 
@@ -365,6 +397,43 @@ static void disable(struct trial *t, struct mirror_node *node, const char *why)
         end_bound(t, node, CAUSE_DRAINED, why);
 }
 
+/* A lease that became longer holds from this beat on: the agent hears of it by the answer, and
+ * counts by the shorter one until then. A shorter one waits for the next registration: an agent that
+ * missed the answer would run on when its node is held for lost. */
+static void lengthen(struct trial *t, struct mirror_node *node, struct op_beat *op)
+{
+    struct row_node *row;
+
+    if (op->ttl_ms > node->row->ttl_ms) {
+        row = row_copy(ROW_NODE, node->row);
+        row->ttl_ms = op->ttl_ms;
+        row->beat_ms = op->beat_ms;
+        put_node(t, row, "node.renewed");
+    }
+    op->ttl_ms = node->row->ttl_ms;
+    op->beat_ms = node->row->beat_ms;
+}
+
+/* The agent says which orphans it has by now. */
+static void note_orphans(struct trial *t, struct mirror_node *node, const char *orphans)
+{
+    json_t *list = orphans ? json_loads(orphans, 0, NULL) : NULL;
+    json_t *info = json_loads(node->row->info, 0, NULL);
+
+    if (list && !json_equal(list, json_object_get(info, "orphans"))) {
+        struct row_node *row = row_copy(ROW_NODE, node->row);
+        char *text;
+
+        json_object_set(info, "orphans", list);
+        text = json_dumps(info, JSON_COMPACT | JSON_SORT_KEYS);
+        row_set(&row->info, text);
+        mem_free(text);
+        put_node(t, row, "node.orphans");
+    }
+    json_decref(list);
+    json_decref(info);
+}
+
 void judge_beat(struct trial *t, struct op_beat *op)
 {
     struct mirror_node *node = known_node(t, op->node);
@@ -380,6 +449,8 @@ void judge_beat(struct trial *t, struct op_beat *op)
         return;
     }
     put_beat(t, op->node, op->generation, (beat ? beat->beat : 0) + 1);
+    lengthen(t, node, op);
+    note_orphans(t, node, op->orphans);
     if (strcmp(node->row->disabled, or_else(op->disabled, "")) != 0)
         disable(t, node, op->disabled);
 }

@@ -218,7 +218,7 @@ static const struct {
     { "none yet", "", 0, false },
 };
 
-TEST(what_belongs_to_another_life_is_left_alone)
+TEST(what_belongs_to_another_life_is_left_alone_and_what_is_live_here_asked_for)
 {
     ROW_EACH (c, lives) {
         struct world w = { 0 };
@@ -241,12 +241,98 @@ TEST(what_belongs_to_another_life_is_left_alone)
         CHECK_EQ(op->reg.is_other_life, c->is_other_life);
         CHECK(!op->reg.held[0].is_to_end);
         CHECK_EQ(op->reg.held[1].is_to_end, !c->is_other_life);
+        /* A name of another life need not be this attempt's: the agent knows. */
+        CHECK_EQ(op->reg.n_live, c->is_other_life);
+        CHECK(!c->is_other_life || op->reg.live[0].job == job);
         op_free(op);
-        /* A name of another life is not this attempt's. */
-        CHECK_TEXT(world_attempt_says(&w, job, 0, 1),
-                   c->is_other_life ? "ended DISOWNED again" : "starting");
+        CHECK_TEXT(world_attempt_says(&w, job, 0, 1), "starting");
         close_world(&w);
     }
+}
+
+static const struct {
+    const char *name;
+    bool is_listed, is_of_that_life;
+    const char *says;
+} backups[] = {
+    { "the agent has it", true, true, "starting" },
+    { "the agent has it not", false, true, "bound" },
+    { "the agent served another ledger", true, false, "bound" },
+};
+
+/* What was bound in a backup was let start in what came after, if the agent has it. */
+TEST(what_a_backup_has_bound_is_what_its_agent_has_of_that_name)
+{
+    ROW_EACH (c, backups) {
+        CLEANUP(freep) char *address = text_copy(world_fresh("sqlite")), *before = NULL;
+        struct ledger *ledger = NULL;
+        struct world w = { 0 };
+        struct err err = { 0 };
+        struct op *op;
+        uint64_t job, later;
+
+        world_open(&w, address);
+        world_lead(&w);
+        CHECK_EQ(world_register(&w, "n1", offers), PROBLEM_NONE);
+        job = world_submit(&w, "{}");
+        later = world_submit(&w, "{}");
+        CHECK_EQ(world_bind(&w, job, 0, "n1"), PROBLEM_NONE);
+        before = text_copy(ledger_incarnation(w.ledger));
+        world_close(&w);
+        CHECK_OK(ledger_open(&(struct ledger_options){ .store = address, .is_restored = true },
+                             &ledger, &err),
+                 &err);
+        CHECK(strstr(ledger_lives(ledger), before));
+        ledger_close(ledger);
+        world_open(&w, address);
+        world_lead(&w);
+        /* This one was decided since: what the agent has of its name is another. */
+        CHECK_EQ(world_bind(&w, later, 0, "n1"), PROBLEM_NONE);
+        op = world_register_op("n1", "boot-1", offers);
+        op->reg.incarnation = text_copy(c->is_of_that_life ? before : "0123");
+        op->reg.held = NEW0_N(struct held_attempt, 2);
+        op->reg.n_held = c->is_listed ? 2 : 0;
+        op->reg.held[0].attempt = (struct attempt_key){ job, 0, 0, 1 };
+        op->reg.held[1].attempt = (struct attempt_key){ later, 0, 0, 1 };
+        CHECK_EQ(world_do(&w, op), PROBLEM_NONE);
+        CHECK(op->reg.is_other_life);
+        op_free(op);
+        CHECK_TEXT(world_attempt_says(&w, job, 0, 1), c->says);
+        CHECK_TEXT(world_attempt_says(&w, later, 0, 1), "bound");
+        close_world(&w);
+        world_drop();
+    }
+}
+
+static enum problem_code beat_with(struct world *w, int64_t ttl_ms, int64_t *out_ms)
+{
+    struct op *op = op_new(OP_BEAT, NULL, NULL);
+    enum problem_code code;
+
+    op->beat.node = text_copy("n1");
+    op->beat.generation = 1;
+    op->beat.ttl_ms = ttl_ms;
+    op->beat.beat_ms = ttl_ms / 3;
+    code = world_do(w, op);
+    *out_ms = op->beat.ttl_ms;
+    op_free(op);
+    return code;
+}
+
+/* An agent that missed the answer must have ended what it runs before its node is lost. */
+TEST(a_beat_makes_a_lease_longer_and_never_shorter)
+{
+    struct world w = { 0 };
+    int64_t ttl_ms;
+
+    open_world(&w);
+    CHECK_EQ(beat_with(&w, 30000, &ttl_ms), PROBLEM_NONE);
+    CHECK_EQ(ttl_ms, 30000);
+    CHECK_EQ(beat_with(&w, 60000, &ttl_ms), PROBLEM_NONE);
+    CHECK_EQ(ttl_ms, 60000);
+    CHECK_EQ(beat_with(&w, 1000, &ttl_ms), PROBLEM_NONE);
+    CHECK_EQ(ttl_ms, 60000);
+    close_world(&w);
 }
 
 TEST(beats_raise_a_counter_and_nothing_else)

@@ -32,6 +32,7 @@ static void put_queue(struct changes *changes, const char *name, const char *par
 
 static int put_incarnation(struct changes *changes, bool is_new, struct err *err)
 {
+    const struct row_meta *before = mirror_find(changes->mirror, ROW_META, "incarnation");
     char random[DIGEST_HEX_SIZE];
     struct row_meta *row;
     int r;
@@ -41,6 +42,8 @@ static int put_incarnation(struct changes *changes, bool is_new, struct err *err
     r = digest_random_hex(random, err);
     if (r < 0)
         return r;
+    if (before)
+        life_end(changes, before->value);
     row = row_new(ROW_META);
     row_set(&row->name, "incarnation");
     row_set(&row->value, random);
@@ -115,6 +118,7 @@ static int load(struct ledger *l, struct err *err)
     incarnation = mirror_find(&l->mirror, ROW_META, "incarnation");
     snprintf(l->incarnation, sizeof(l->incarnation), "%s", incarnation->value);
     l->openings = openings_read(&l->mirror);
+    l->lives = lives_read(&l->mirror);
     return 0;
 }
 
@@ -130,6 +134,7 @@ static void free_ledger(struct ledger *l)
     pthread_cond_destroy(&l->arrived);
     mem_free(l->address);
     mem_free(l->server);
+    mem_free(l->lives);
     mem_free(l);
 }
 
@@ -206,6 +211,11 @@ const char *ledger_incarnation(const struct ledger *ledger)
 const char *ledger_opening(const struct ledger *ledger)
 {
     return ledger->opening;
+}
+
+const char *ledger_lives(const struct ledger *ledger)
+{
+    return ledger->lives;
 }
 
 bool ledger_has(const struct ledger *ledger, const char *opening, uint64_t revision)

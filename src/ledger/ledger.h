@@ -89,6 +89,9 @@ void ledger_close(struct ledger *ledger);
 const char *ledger_incarnation(const struct ledger *ledger);
 /** Random, new at each open. */
 const char *ledger_opening(const struct ledger *ledger);
+/** The incarnations that it was before it was put back: a JSON list of texts; borrowed. Any
+ * thread. */
+const char *ledger_lives(const struct ledger *ledger);
 /**
  * Whether the ledger has the revision that an opening wrote, or read; false for those of another
  * ledger, of a copy that went another way, and of openings that are forgotten. Any thread.
@@ -306,18 +309,22 @@ struct op_register {
     char *offers, *labels, *taints, *info, *images; /* JSON as in struct row_node */
     char *identity;                                 /* "" or NULL: it says none */
     char *disabled;                                 /* as in op_beat */
-    int64_t ttl_ms;
+    int64_t ttl_ms, beat_ms;
     struct held_attempt *held;
     size_t n_held;
     uint64_t generation; /* out */
-    bool is_other_life;  /* out: the agent knows another incarnation: it keeps its containers and
-                            reports them as orphans */
+    bool is_other_life;  /* out: the agent knows another incarnation: it keeps its containers, goes
+                            on with those that are live here, and names the others as orphans */
+    struct attempt_key *live; /* out, then: what was let start here by its node and is not over */
+    size_t n_live;
 };
 
 struct op_beat {
     char *node;
     uint64_t generation;
-    char *disabled; /* why the agent takes no new work; NULL or "": it does */
+    char *orphans;           /* JSON list: what it keeps of other lives; NULL: as it was */
+    char *disabled;          /* why the agent takes no new work; NULL or "": it does */
+    int64_t ttl_ms, beat_ms; /* the server's; out: the node's, which only become longer by beats */
 };
 
 struct op_leave {
@@ -545,8 +552,10 @@ MUST_CHECK int reader_orders(struct reader *reader, row_fn *fn, void *arg, struc
  */
 MUST_CHECK int reader_events(struct reader *reader, uint64_t after, size_t limit, uint64_t *oldest,
                              row_fn *fn, void *arg, struct err *err);
-/** The beats of all nodes: name, generation, beat (struct row_beat), for the steward. */
+/** The beats of all nodes (struct row_beat), for the steward. */
 MUST_CHECK int reader_beats(struct reader *reader, row_fn *fn, void *arg, struct err *err);
+MUST_CHECK int reader_beat(struct reader *reader, const char *node, struct row_beat **out,
+                           struct err *err);
 MUST_CHECK int reader_lease(struct reader *reader, const char *name, struct row_lease **out,
                             struct err *err);
 

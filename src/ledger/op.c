@@ -65,6 +65,7 @@ static void free_register(struct op_register *op)
     FREE_ALL(op->node, op->boot_id, op->address, op->incarnation, op->opening, op->offers,
              op->labels, op->taints, op->info, op->images, op->identity, op->disabled);
     mem_free(op->held);
+    mem_free(op->live);
 }
 
 static void free_parts(struct op *op)
@@ -108,7 +109,7 @@ static void free_parts(struct op *op)
         free_register(&op->reg);
         break;
     case OP_BEAT:
-        FREE_ALL(op->beat.node, op->beat.disabled);
+        FREE_ALL(op->beat.node, op->beat.disabled, op->beat.orphans);
         break;
     case OP_LEAVE:
         mem_free(op->leave.node);

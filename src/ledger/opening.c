@@ -1,14 +1,16 @@
 /*
  * Openings: see opening.h. Each is a row of meta, `opening.ID`, with its number, its first revision
  * and its last; the row `openings.forgotten` has the last revision of those that are not kept any more.
+ * A row `life.INCARNATION` has the last revision of an incarnation that the ledger was before.
  */
 #include "ledger/opening.h"
 
 #include <inttypes.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
-static const char prefix[] = "opening.", forgotten[] = "openings.forgotten";
+static const char prefix[] = "opening.", forgotten[] = "openings.forgotten", life[] = "life.";
 
 static void put(struct changes *changes, const char *name, const char *value)
 {
@@ -125,4 +127,37 @@ enum opening_holds opening_look(const struct mirror *mirror, const char *id, uin
     if (row && read_row(row, &opening))
         return holds(&opening, revision);
     return revision <= forgotten_until(mirror) ? OPENING_FORGOTTEN : OPENING_HOLDS_NOT;
+}
+
+/* ---- earlier lives ---- */
+
+void life_end(struct changes *changes, const char *incarnation)
+{
+    CLEANUP(freep) char *name = text_format("%s%s", life, incarnation);
+    CLEANUP(freep) char *value = text_format("%" PRIu64, changes->revision);
+
+    put(changes, name, value);
+}
+
+bool life_look(const struct mirror *mirror, const char *incarnation, uint64_t *until)
+{
+    CLEANUP(freep) char *name = text_format("%s%s", life, incarnation);
+    const struct row_meta *row = mirror_find(mirror, ROW_META, name);
+
+    return row && sscanf(row->value, "%" SCNu64, until) == 1;
+}
+
+char *lives_read(const struct mirror *mirror)
+{
+    json_t *list = json_array();
+    size_t n;
+    CLEANUP(freep) const char **names = mirror_names(mirror, ROW_META, &n);
+    char *text;
+
+    for (size_t i = 0; i < n; i++)
+        if (text_begins(names[i], life))
+            json_array_append_new(list, json_string(names[i] + strlen(life)));
+    text = json_dumps(list, JSON_COMPACT);
+    json_decref(list);
+    return text;
 }

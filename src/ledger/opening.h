@@ -39,6 +39,13 @@ enum opening_holds {
 void opening_begin(struct changes *changes, const char *id, bool is_new_incarnation);
 /** Whether the ledger whose rows these are has what (id, revision) names. O(1). */
 enum opening_holds opening_look(const struct mirror *mirror, const char *id, uint64_t revision);
+/** The incarnation that now ends is one that this ledger was, up to here: agents that served it may
+ * be gone on with. */
+void life_end(struct changes *changes, const char *incarnation);
+/** Whether this ledger was that incarnation once; then up to which revision. */
+bool life_look(const struct mirror *mirror, const char *incarnation, uint64_t *until);
+/** The incarnations that it was, as a JSON list of texts; yours. */
+char *lives_read(const struct mirror *mirror);
 /** Those remembered, in no order; VEC_FINI it. */
 struct openings openings_read(const struct mirror *mirror);
 /** The same question of a list. */

@@ -349,6 +349,11 @@ int reader_beats(struct reader *reader, row_fn *fn, void *arg, struct err *err)
     return read_all(reader, ROW_BEAT, fn, arg, err);
 }
 
+int reader_beat(struct reader *reader, const char *node, struct row_beat **out, struct err *err)
+{
+    return get_named(reader, ROW_BEAT, node, (void **)out, err);
+}
+
 int reader_memos(struct reader *reader, row_fn *fn, void *arg, struct err *err)
 {
     return read_all(reader, ROW_MEMO, fn, arg, err);

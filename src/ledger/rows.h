@@ -74,6 +74,7 @@ struct row_node {
     int64_t first_at;      /* wall ms: of its first registration */
     int64_t heard_at;      /* wall ms, for people; set at state changes only */
     int64_t ttl_ms;
+    int64_t beat_ms; /* 0 in a row of an earlier version */
     uint64_t rev;
 };
 
@@ -87,6 +88,7 @@ static inline bool row_node_is_closed(const struct row_node *row)
 struct row_beat {
     char *node; /* key */
     uint64_t generation, beat;
+    int64_t heard_at; /* wall ms, for people; 0 in a row of an earlier version */
 };
 
 struct row_job {

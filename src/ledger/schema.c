@@ -81,6 +81,7 @@ static const struct column node[] = {
     INT(row_node, first_at, "firstAt"),
     INT(row_node, heard_at, "heardAt"),
     INT(row_node, ttl_ms, "ttlMs"),
+    INT(row_node, beat_ms, "beatMs"),
     INT(row_node, rev, "rev"),
 };
 
@@ -88,6 +89,7 @@ static const struct column beat[] = {
     TEXT_(row_beat, node, "node"),
     INT(row_beat, generation, "generation"),
     INT(row_beat, beat, "beat"),
+    INT(row_beat, heard_at, "heardAt"),
 };
 
 static const struct column job[] = {

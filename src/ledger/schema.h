@@ -12,7 +12,7 @@
 #include "base/str.h"
 #include "ledger/rows.h"
 
-enum { SCHEMA_VERSION = 6, SCHEMA_COLUMNS_MAX = 40 };
+enum { SCHEMA_VERSION = 7, SCHEMA_COLUMNS_MAX = 40 };
 
 enum column_type {
     COLUMN_INT,

@@ -65,9 +65,9 @@ TEST(a_newer_schema_is_refused_with_both_numbers)
     struct ledger *ledger;
 
     CHECK_OK(try_open(address, &err), &err);
-    run_sql(path_of(address), "PRAGMA user_version = 7");
+    run_sql(path_of(address), "PRAGMA user_version = 8");
     CHECK_EQ(ledger_open(&(struct ledger_options){ .store = address }, &ledger, &err), -EPROTO);
-    CHECK(strstr(err.text, "has schema 7, this program knows up to 6"));
+    CHECK(strstr(err.text, "has schema 8, this program knows up to 7"));
     err = (struct err){ 0 };
     CHECK_EQ(ledger_check(address, &report, &err), -EPROTO);
     world_drop();
@@ -80,8 +80,10 @@ static const char to_first_schema[] =
     "ALTER TABLE attempt DROP COLUMN evictedFor; ALTER TABLE job DROP COLUMN degradedAt;"
     "ALTER TABLE node DROP COLUMN disabled; ALTER TABLE node DROP COLUMN disabledAt;"
     "ALTER TABLE job DROP COLUMN pendingAt; ALTER TABLE job DROP COLUMN runningAt;"
+    "ALTER TABLE node DROP COLUMN beatMs; ALTER TABLE beat DROP COLUMN heardAt;"
     "ALTER TABLE node DROP COLUMN identity; ALTER TABLE node DROP COLUMN firstAt;"
-    "UPDATE event SET body = json_remove(body, '$.pendingAt', '$.runningAt', '$.firstAt');"
+    "UPDATE event SET body = json_remove(body, '$.pendingAt', '$.runningAt', '$.firstAt', "
+    "'$.beatMs');"
     "ALTER TABLE node DROP COLUMN setLabels; PRAGMA user_version = 1";
 
 TEST(an_older_schema_is_brought_forward_with_all_that_is_in_it)

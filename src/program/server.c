@@ -4,6 +4,7 @@
  */
 #include "server/server.h"
 #include "base/mem_keep.h"
+#include "base/node_lease.h"
 #include "base/str.h"
 #include "program/inside.h"
 #include "program/program.h"
@@ -22,7 +23,7 @@ int program_server(const struct server_flags *flags)
         .token_file = flags->token_file,
         .node_ttl_ms = flags->node_ttl_ms,
         .is_restored = flags->is_restored,
-        .node_beat_ms = flags->node_ttl_ms / 3,
+        .node_beat_ms = node_lease_beat_ms(flags->node_ttl_ms),
         .at_point = program_at_point,
     };
     struct err err = { 0 };

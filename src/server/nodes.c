@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/node_lease.h"
 #include "server/nodes_inside.h"
-#include "server/server.h"
 
 enum { BOOKMARK_MS = 5000 };
 
@@ -213,14 +213,15 @@ int nodes_open(const struct nodes_options *options, struct nodes **out, struct e
     if (!options->clock)
         nodes->options.clock = &clock_system;
     if (!options->ttl_ms)
-        nodes->options.ttl_ms = SERVER_NODE_TTL_MS;
+        nodes->options.ttl_ms = NODE_LEASE_TTL_MS;
     if (!options->beat_ms)
-        nodes->options.beat_ms = nodes->options.ttl_ms / 3;
+        nodes->options.beat_ms = node_lease_beat_ms(nodes->options.ttl_ms);
     if (!options->bookmark_ms)
         nodes->options.bookmark_ms = BOOKMARK_MS;
     snprintf(nodes->incarnation, sizeof(nodes->incarnation), "%s",
              ledger_incarnation(options->ledger));
     snprintf(nodes->opening, sizeof(nodes->opening), "%s", ledger_opening(options->ledger));
+    nodes->lives = text_copy(ledger_lives(options->ledger));
     nodes->bell = NEW0(struct nodes_bell);
     nodes->bell->nodes = nodes;
     mailbox_init(&nodes->inbox);
@@ -251,10 +252,14 @@ void nodes_close(struct nodes *nodes)
         mem_free(nodes->bell);
     timer_free(nodes->bookmark);
     map_fini(&nodes->connected);
+    MAP_EACH (entry, &nodes->forked)
+        mem_free(entry->value);
+    map_fini(&nodes->forked);
     map_fini(&nodes->logs);
     fleet_fini(&nodes->fleet);
     pthread_mutex_destroy(&nodes->lock);
     mailbox_fini(&nodes->inbox);
+    mem_free(nodes->lives);
     mem_free(nodes);
 }
 
@@ -292,4 +297,14 @@ bool nodes_is_connected(struct nodes *nodes, const char *node)
     is_connected = map_get(&nodes->connected, node) != NULL;
     pthread_mutex_unlock(&nodes->lock);
     return is_connected;
+}
+
+char *nodes_forked(struct nodes *nodes, const char *node)
+{
+    char *why;
+
+    pthread_mutex_lock(&nodes->lock);
+    why = text_copy(map_get(&nodes->forked, node));
+    pthread_mutex_unlock(&nodes->lock);
+    return why;
 }

@@ -21,7 +21,7 @@ struct nodes_options {
     struct ledger *ledger;
     struct loop *loop;         /* the node loop */
     const struct clock *clock; /* NULL: the machine's */
-    int64_t ttl_ms, beat_ms;   /* told to agents; 0: 30 s and a third of ttl */
+    int64_t ttl_ms, beat_ms;   /* told to agents; 0: base/node_lease.h says */
     int64_t bookmark_ms;       /* 0: 5 s */
     /* Called at "before-ack", "after-ack", "before-report", "after-report" (kill points); NULL:
      * none. For tests. */
@@ -106,6 +106,9 @@ struct nodes_metrics {
 void nodes_metrics(struct nodes *nodes, struct nodes_metrics *out);
 /** Whether the node's agent has a stream open here. Any thread. */
 bool nodes_is_connected(struct nodes *nodes, const char *node);
+/** Why the node's agent, which asks, is not registered: this ledger is not the one that it served.
+ * NULL: no such thing is known; else yours. Any thread. */
+char *nodes_forked(struct nodes *nodes, const char *node);
 /**
  * The nodes that a job has live attempts on, by name. Any thread.
  *

@@ -36,6 +36,7 @@ struct nodes_bell {
 struct nodes {
     struct nodes_options options;
     char incarnation[80], opening[64]; /* the ledger's, which closes before what is answered last */
+    char *lives; /* likewise: a JSON list of the incarnations that it was before */
     struct nodes_bell *bell;
     struct mailbox inbox; /* struct nodes_letter from any thread */
     struct fleet fleet;
@@ -50,6 +51,7 @@ struct nodes {
     struct nodes_counts counts;
     pthread_mutex_t lock;       /* of what follows, for a few instructions */
     struct map connected;       /* worker's name to worker */
+    struct map forked;          /* worker's name to why it is not registered: another copy */
     struct nodes_log *all_logs; /* until both sides are done with them */
 };
 

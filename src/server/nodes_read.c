@@ -25,9 +25,9 @@ static const struct json_key register_keys[] = {
     { "attempts", false },     { "images", false },  { "identity", false },
     { "disabled", false },
 };
-static const struct json_key beat_keys[] = { { "node", false },
-                                             { "generation", false },
-                                             { "disabled", false } };
+static const struct json_key beat_keys[] = {
+    { "node", false }, { "generation", false }, { "disabled", false }, { "orphans", false }
+};
 static const struct json_key leave_keys[] = { { "node", false }, { "generation", false } };
 static const struct json_key attempts_keys[] = { { "node", false },
                                                  { "generation", false },
@@ -245,6 +245,22 @@ char *read_disabled(const struct json_at *top)
     return text_copy(why);
 }
 
+char *read_orphans(const struct json_at *top)
+{
+    struct json_at list = json_at_member(top, "orphans");
+
+    if (!list.value || !json_check_list(&list, MESSAGE_ATTEMPTS_MAX))
+        return NULL;
+    for (size_t i = 0; i < json_array_size(list.value); i++) {
+        struct json_at item = json_at_item(&list, i);
+        const char *name = json_string_value(item.value);
+
+        if (!name || strlen(name) >= NAME_ATTEMPT_SIZE)
+            json_refuse(&item, PROBLEM_INVALID_FIELD, "is no attempt's name");
+    }
+    return json_dumps(list.value, JSON_COMPACT);
+}
+
 int read_register(struct talk *talk, struct op_register *out)
 {
     const struct json_at *top = &talk->message.top;
@@ -262,6 +278,7 @@ int read_register(struct talk *talk, struct op_register *out)
     out->disabled = read_disabled(top);
     out->revision_seen = (uint64_t)seen;
     out->ttl_ms = talk->nodes->options.ttl_ms;
+    out->beat_ms = talk->nodes->options.beat_ms;
     out->offers = keep(top, "offers", false, check_offers);
     out->labels = keep(top, "labels", false, check_labels);
     out->taints = keep(top, "taints", true, check_taints);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/node_lease.h"
 
 /* ---- the machinery ---- */
 
@@ -169,6 +170,25 @@ static json_t *ends_of(struct talk *talk, const struct op_register *reg)
     return list;
 }
 
+/* What is live here of the agent's node, which served another life of the ledger. */
+static json_t *live_of(struct talk *talk, const struct op_register *reg)
+{
+    json_t *list = json_array();
+    char name[NAME_ATTEMPT_SIZE];
+
+    for (size_t i = 0; i < reg->n_live; i++) {
+        const struct attempt_key *key = &reg->live[i];
+        struct fleet_job *job = map_get_int(&talk->nodes->fleet.jobs, key->job);
+        const struct job_spec *spec = job ? fleet_spec(job) : NULL;
+
+        if (!spec)
+            continue;
+        name_attempt(key->job, spec->groups[key->group].name, key->index, key->number, name);
+        json_array_append_new(list, json_string(name));
+    }
+    return list;
+}
+
 static void note_heard(struct nodes *nodes, struct worker *worker)
 {
     worker->heard_ms = clock_boot_ms(nodes->options.clock);
@@ -190,17 +210,28 @@ static void say_taken(struct talk *talk)
     problem_set(problem, PROBLEM_NODE_TAKEN,
                 "%s, %s: start this agent under another --name, or stop that one; once it has been "
                 "silent for %" PRId64 " s, the name is free",
-                what, heard, nodes->options.ttl_ms * 11 / 10000);
+                what, heard, node_lease_lost_ms(nodes->options.ttl_ms) / 1000);
+}
+
+/* Keeps, for who looks at the node, why it is not registered; NULL: it is. */
+static void keep_forked(struct nodes *nodes, struct worker *worker, const char *why)
+{
+    pthread_mutex_lock(&nodes->lock);
+    mem_free(map_remove(&nodes->forked, worker->name));
+    if (why)
+        map_put(&nodes->forked, worker->name, text_copy(why));
+    pthread_mutex_unlock(&nodes->lock);
+    worker->is_told_forked = why != NULL;
 }
 
 /* Tells the operator, who may have put a backup back; an agent asks again and again. */
-static void say_forked(struct worker *worker, const struct problem *problem)
+static void say_forked(struct nodes *nodes, struct worker *worker, const struct problem *problem)
 {
     if (!worker->is_told_forked)
         log_warn("a node is not registered: this ledger is not the one that it served", "node",
                  worker->name, "why", problem->detail, "do",
                  problem_codes[PROBLEM_LEDGER_FORKED].next, NULL);
-    worker->is_told_forked = true;
+    keep_forked(nodes, worker, problem->detail);
 }
 
 static void finish_register(struct talk *talk)
@@ -211,21 +242,23 @@ static void finish_register(struct talk *talk)
     if (talk->items[0].op->problem.code == PROBLEM_NODE_TAKEN)
         say_taken(talk);
     if (talk->items[0].op->problem.code == PROBLEM_LEDGER_FORKED)
-        say_forked(fleet_worker(&nodes->fleet, reg->node), &talk->items[0].op->problem);
+        say_forked(nodes, fleet_worker(&nodes->fleet, reg->node), &talk->items[0].op->problem);
     if (answer_refusal(talk))
         return;
-    fleet_worker(&nodes->fleet, reg->node)->is_told_forked = false;
+    if (fleet_worker(&nodes->fleet, reg->node)->is_told_forked)
+        keep_forked(nodes, fleet_worker(&nodes->fleet, reg->node), NULL);
     COUNT_ONE(nodes->counts.registers);
     note_heard(nodes, fleet_worker(&nodes->fleet, reg->node));
     work_registered(nodes, reg->node, reg->generation);
     log_info("node registered", "node", reg->node, "generation", log_int(reg->generation), NULL);
     nodes_answer(
         talk->request, 200,
-        json_pack("{s:s,s:I,s:s,s:s,s:I,s:I,s:I,s:b,s:o}", "node", reg->node, "generation",
+        json_pack("{s:s,s:I,s:s,s:s,s:I,s:I,s:I,s:b,s:o,s:o,s:o}", "node", reg->node, "generation",
                   (json_int_t)reg->generation, "incarnation", nodes->incarnation, "opening",
                   nodes->opening, "revision", (json_int_t)talk->items[0].op->revision, "ttlMs",
                   (json_int_t)nodes->options.ttl_ms, "beatMs", (json_int_t)nodes->options.beat_ms,
-                  "otherLife", reg->is_other_life, "end", ends_of(talk, reg)));
+                  "otherLife", reg->is_other_life, "end", ends_of(talk, reg), "live",
+                  live_of(talk, reg), "lives", json_loads(nodes->lives, 0, NULL)));
 }
 
 void talk_register(struct nodes *nodes, struct http_request *request)
@@ -254,7 +287,19 @@ void talk_register(struct nodes *nodes, struct http_request *request)
 
 /* ---- beat, leave ---- */
 
-static void finish_revision(struct talk *talk)
+/* What the node's lease is by now may be news to its agent. */
+static void finish_beat(struct talk *talk)
+{
+    const struct op_beat *beat = &talk->items[0].op->beat;
+
+    if (!answer_refusal(talk))
+        nodes_answer(talk->request, 200,
+                     json_pack("{s:s,s:I,s:I,s:I}", "opening", talk->nodes->opening, "revision",
+                               (json_int_t)talk->items[0].op->revision, "ttlMs",
+                               (json_int_t)beat->ttl_ms, "beatMs", (json_int_t)beat->beat_ms));
+}
+
+static void finish_leave(struct talk *talk)
 {
     if (!answer_refusal(talk))
         nodes_answer(talk->request, 200,
@@ -264,9 +309,9 @@ static void finish_revision(struct talk *talk)
 
 /* Begins a talk of node and generation alone; NULL after a refusal. */
 static struct talk *talk_frame(struct nodes *nodes, struct http_request *request,
-                               enum talk_kind kind)
+                               enum talk_kind kind, void (*finish)(struct talk *talk))
 {
-    struct talk *talk = talk_new(nodes, request, finish_revision);
+    struct talk *talk = talk_new(nodes, request, finish);
 
     if (message_read(&talk->message, request, kind) < 0) {
         talk_refuse(talk);
@@ -282,7 +327,7 @@ static struct talk *talk_frame(struct nodes *nodes, struct http_request *request
 
 void talk_beat(struct nodes *nodes, struct http_request *request)
 {
-    struct talk *talk = talk_frame(nodes, request, TALK_BEAT);
+    struct talk *talk = talk_frame(nodes, request, TALK_BEAT, finish_beat);
     struct op_beat *beat;
 
     if (!talk)
@@ -290,7 +335,10 @@ void talk_beat(struct nodes *nodes, struct http_request *request)
     beat = &make_op(&talk->items[0], OP_BEAT)->beat;
     beat->node = text_copy(talk->message.node);
     beat->generation = (uint64_t)talk->message.generation;
+    beat->ttl_ms = nodes->options.ttl_ms;
+    beat->beat_ms = nodes->options.beat_ms;
     beat->disabled = read_disabled(&talk->message.top);
+    beat->orphans = read_orphans(&talk->message.top);
     if (talk->message.problem.code != PROBLEM_NONE) {
         talk_refuse(talk);
         return;
@@ -302,7 +350,7 @@ void talk_beat(struct nodes *nodes, struct http_request *request)
 
 void talk_leave(struct nodes *nodes, struct http_request *request)
 {
-    struct talk *talk = talk_frame(nodes, request, TALK_LEAVE);
+    struct talk *talk = talk_frame(nodes, request, TALK_LEAVE, finish_leave);
     struct op_leave *leave;
 
     if (!talk)

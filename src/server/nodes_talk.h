@@ -70,6 +70,9 @@ MUST_CHECK int message_attempts(struct message *message, const char ***out, size
 
 /** The member `disabled`: why the agent takes no new work; "" it does. Yours to free. */
 char *read_disabled(const struct json_at *top);
+/** The member `orphans`: what the agent keeps of other lives, a JSON list; NULL: it does not say.
+ * Yours to free. */
+char *read_orphans(const struct json_at *top);
 /** Fills in what an agent registers with, but for its address. */
 MUST_CHECK int read_register(struct talk *talk, struct op_register *out);
 /** Fills in a report but for node, generation and attempt; *name is borrowed. */

@@ -346,7 +346,36 @@ TEST(nodes_leave_everything_to_an_agent_of_another_life)
              200);
     CHECK(json_is_true(json_object_get(answer, "otherLife")));
     CHECK_EQ(json_array_size(json_object_get(answer, "end")), 0);
+    CHECK_EQ(json_array_size(json_object_get(answer, "live")), 0); /* it was only bound */
     json_decref(answer);
+    stage_close(&stage);
+}
+
+/* What the agent did of it meanwhile only the agent can tell. */
+TEST(nodes_ask_an_agent_of_another_life_for_what_was_let_start)
+{
+    CLEANUP(freep) char *report = NULL;
+    struct stage stage;
+    json_t *answer, *live;
+
+    stage_open(&stage);
+    stage_start(&stage);
+    report = text_format("\"reports\":[{\"attempt\":\"%s\",\"state\":\"ended\","
+                         "\"cause\":\"OTHER_LIFE\"}]",
+                         stage.attempt);
+    agent_hang_up(&stage.agent);
+    CHECK_EQ(agent_register_with(&stage.agent, "boot1", "\"incarnation\":\"another\"", &answer),
+             200);
+    live = json_object_get(answer, "live");
+    CHECK_EQ(json_array_size(live), 1);
+    CHECK_TEXT(json_string_value(json_array_get(live, 0)), stage.attempt);
+    CHECK(json_is_array(json_object_get(answer, "lives")));
+    json_decref(answer);
+    CHECK_EQ(scene_job_state(&stage.scene, stage.job), JOB_RUNNING);
+    CHECK_EQ(agent_say(&stage.agent, "reports", report, NULL), 200);
+    CHECK_EQ(scene_job_state(&stage.scene, stage.job), JOB_PENDING); /* no try was spent */
+    CHECK_EQ(agent_say(&stage.agent, "beat", "\"orphans\":[\"j-9/w.0#1\"]", NULL), 200);
+    CHECK_EQ(agent_say(&stage.agent, "beat", "\"orphans\":[7]", NULL), 422);
     stage_close(&stage);
 }
 

@@ -69,17 +69,28 @@ static int add_attempt(const void *row, void *arg)
 
 static int sum_node(struct sums *sums, const struct row_node *row, json_t **out)
 {
+    struct nodes *nodes = sums->call->server->nodes;
+    CLEANUP(freep) char *forked = NULL;
+    struct row_beat *beat = NULL;
     int r;
 
     json_decref(sums->used);
     sums->used = json_object();
     sums->n_attempts = 0;
     r = reader_node_attempts(sums->reader, row->name, add_attempt, sums, sums->err);
-    if (r < 0 || sums->failed < 0)
+    if (r >= 0)
+        r = reader_beat(sums->reader, row->name, &beat, sums->err);
+    if (r < 0 || sums->failed < 0) {
+        row_free(ROW_BEAT, beat);
         return r < 0 ? r : sums->failed;
+    }
     *out = show_node(row);
-    show_node_use(*out, row, sums->used, sums->n_attempts,
-                  nodes_is_connected(sums->call->server->nodes, row->name));
+    if (r == 0)
+        show_node_heard(*out, row, beat);
+    row_free(ROW_BEAT, beat);
+    show_node_use(*out, row, sums->used, sums->n_attempts, nodes_is_connected(nodes, row->name));
+    forked = nodes_forked(nodes, row->name);
+    show_text(*out, "notRegistered", forked ? forked : "");
     return 0;
 }
 

@@ -33,8 +33,8 @@ int server_restored(const struct server_options *options, struct err *err)
                         err);
     if (r < 0)
         return r;
-    log_info("the ledger begins another life: agents keep what they run, as orphans, and take new "
-             "work; now start the server",
+    log_info("the ledger begins another life: agents go on with what it knows of what they run, "
+             "keep the rest as orphans, and take new work; now start the server",
              "store", store, "incarnation", ledger_incarnation(ledger), NULL);
     ledger_close(ledger);
     return 0;

@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include "base/loop.h"
+#include "base/node_lease.h"
 #include "base/quantity.h"
 #include "server/server.h"
 
@@ -42,27 +43,31 @@ static void on_signal(int signal, unsigned events, void *arg)
     server_stop(arg);
 }
 
-/* What an operator must know before the first restart. Agents end at 60 % of the ttl: see their
- * lease. */
-static void tell_ttl(int64_t ttl_ms)
+/* What an operator must know before the first restart. */
+static void tell_ttl(const struct server_options *options)
 {
-    CLEANUP(str_fini) struct str ttl = { 0 }, after = { 0 };
+    int64_t ttl_ms = options->node_ttl_ms ? options->node_ttl_ms : NODE_LEASE_TTL_MS;
+    int64_t beat_ms = options->node_beat_ms ? options->node_beat_ms : node_lease_beat_ms(ttl_ms);
+    CLEANUP(str_fini) struct str ttl = { 0 }, after = { 0 }, away = { 0 };
 
     duration_format(ttl_ms, &ttl);
-    duration_format(ttl_ms * 6 / 10, &after);
+    duration_format(node_lease_term_ms(ttl_ms), &after);
+    duration_format(node_lease_away_ms(ttl_ms, beat_ms), &away);
     log_info("a node that does not hear from this server ends its containers", "after", after.data,
-             "ttl", ttl.data, "setting", "nodes.ttl or --node-ttl", NULL);
+             "ttl", ttl.data, "server-may-be-away", away.data, "setting", "nodes.ttl or --node-ttl",
+             NULL);
 }
 
-static void run(struct server *server, const char *config, int64_t ttl_ms)
+static void run(struct server *server, const struct server_options *options)
 {
     struct loop *loop = server_loop(server);
     struct fdwatch *term = fdwatch_signal(loop, SIGTERM, on_signal, server);
     struct fdwatch *interrupt = fdwatch_signal(loop, SIGINT, on_signal, server);
 
     log_info("serving", "address", server_address(server), "agents", server_worker_address(server),
-             "profile", server_profile(server), "config", config ? config : "none", NULL);
-    tell_ttl(ttl_ms ? ttl_ms : SERVER_NODE_TTL_MS);
+             "profile", server_profile(server), "config",
+             options->config ? options->config : "none", NULL);
+    tell_ttl(options);
     server_run(server);
     fdwatch_free(term);
     fdwatch_free(interrupt);
@@ -81,7 +86,7 @@ int server_serve(const struct server_options *flags, const char *path, struct er
         options = *server_config_options(config);
     if (!options.has_log_level)
         options.log_level = LOG_INFO;
-    if (flags->node_ttl_ms && flags->node_ttl_ms < SERVER_NODE_TTL_MIN_MS) {
+    if (flags->node_ttl_ms && flags->node_ttl_ms < NODE_LEASE_TTL_MIN_MS) {
         server_config_free(config);
         return err_set(err, -EINVAL, "--node-ttl: it must be at least 1s");
     }
@@ -96,7 +101,7 @@ int server_serve(const struct server_options *flags, const char *path, struct er
     }
     r = server_open(&options, &server, err);
     if (r == 0)
-        run(server, options.config, options.node_ttl_ms);
+        run(server, &options);
     server_close(server);
     server_config_free(config);
     return r;

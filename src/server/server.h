@@ -19,11 +19,6 @@ struct berth_config;
 struct berth_plugin_file;
 struct berth_delta;
 
-enum {
-    SERVER_NODE_TTL_MS = 30000,    /* how long a node may be silent, if nobody says */
-    SERVER_NODE_TTL_MIN_MS = 1000, /* shorter, a node is lost between two beats */
-};
-
 /* What a server is told; each member has a flag and a place in the configuration file. NULL or 0
  * is the default. */
 struct server_options {
@@ -43,7 +38,7 @@ struct server_options {
     size_t n_objects;
     int64_t order_ttl_ms;              /* how long a machine that was ordered may take; 0: 15 min */
     int64_t token_lifetime_ms;         /* of tokens made without one; 0: for ever */
-    int64_t node_ttl_ms, node_beat_ms; /* told to agents; 0: 30 s, a third of ttl */
+    int64_t node_ttl_ms, node_beat_ms; /* told to agents; 0: base/node_lease.h says */
     int64_t retain_ms;                 /* how long ended jobs are kept; 0: 7 d */
     bool is_restored;                  /* server_serve does server_restored instead */
     bool waits_for_room;               /* on a full disk server_open waits, answering 503 */
@@ -81,7 +76,8 @@ const char *server_token_path(const struct server *server);
 const char *server_agent_token_path(const struct server *server);
 /**
  * Begins another life of a ledger that takes the place of the one its agents served, as a backup
- * that was put back does: they will keep what they run, as orphans, and take its word from then on.
+ * that was put back does: they will go on with what it knows of what they run, keep the
+ * rest as orphans, and take its word from then on.
  * No server may have it.
  *
  * @options  data, data_else and store

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/map.h"
 #include "base/name.h"
+#include "base/node_lease.h"
 #include "scenario/scenario.h"
 #include "server/feed_engine.h"
 #include "server/server.h"
@@ -300,13 +301,13 @@ static void read_nodes(const struct json_at *top, struct server_options *out)
     read_span(&at, "beat", DAY_MS, &out->node_beat_ms);
     at_ttl = json_at_member(&at, "ttl");
     at_beat = json_at_member(&at, "beat");
-    ttl_ms = out->node_ttl_ms ? out->node_ttl_ms : SERVER_NODE_TTL_MS;
-    if (ttl_ms < SERVER_NODE_TTL_MIN_MS)
+    ttl_ms = out->node_ttl_ms ? out->node_ttl_ms : NODE_LEASE_TTL_MS;
+    if (ttl_ms < NODE_LEASE_TTL_MIN_MS)
         json_refuse(&at_ttl, PROBLEM_INVALID_FIELD, "it must be at least 1s");
     if (out->node_beat_ms * 2 > ttl_ms)
         json_refuse(&at_beat, PROBLEM_INVALID_FIELD, "it must be at most half of ttl");
     if (!out->node_beat_ms)
-        out->node_beat_ms = ttl_ms / 3;
+        out->node_beat_ms = node_lease_beat_ms(ttl_ms);
 }
 
 static void read_document(const struct json_at *top, struct server_options *out)

@@ -73,6 +73,10 @@ TEST(a_ttl_brings_its_beat)
     CHECK_EQ(server_config_options(config)->node_ttl_ms, 6000);
     CHECK_EQ(server_config_options(config)->node_beat_ms, 2000);
     server_config_free(config);
+    /* Nor does a long one make a dead node seen late. */
+    CHECK_OK(read_text("nodes: {ttl: 10m}\n", &config, &err), &err);
+    CHECK_EQ(server_config_options(config)->node_beat_ms, 10000);
+    server_config_free(config);
 }
 
 static const struct {
@@ -84,7 +88,7 @@ static const struct {
     { "a bad duration", "retain: soon\n", ":1:1: /retain" },
     { "a level that is none", "log: {level: loud}\n", "/log/level" },
     { "a beat that is too slow", "nodes: {ttl: 10s, beat: 6s}\n", "/nodes/beat" },
-    { "a beat that is too slow for the default", "nodes: {beat: 16s}\n", "/nodes/beat" },
+    { "a beat that is too slow for the default", "nodes: {beat: 151s}\n", "/nodes/beat" },
     { "a ttl that no beat keeps", "nodes: {ttl: 20ms}\n", "/nodes/ttl: it must be at least 1s" },
     { "a ttl of nothing", "nodes:\n  ttl: 0s\n",
       ":2:3: /nodes/ttl: must be more than 0s; leave it out for the default" },

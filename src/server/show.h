@@ -106,6 +106,8 @@ json_t *show_node(const struct row_node *row);
  */
 void show_node_use(json_t *node, const struct row_node *row, const json_t *used, size_t n_attempts,
                    bool is_connected);
+/** Says when it was heard of last, which no event tells. */
+void show_node_heard(json_t *node, const struct row_node *row, const struct row_beat *beat);
 json_t *show_queue(const struct row_queue *row);
 /** @view  NULL: the engine does not know it */
 json_t *show_queue_usage(const struct berth_queue_view *view);

@@ -65,6 +65,12 @@ void show_node_use(json_t *node, const struct row_node *row, const json_t *used,
     json_decref(offers);
 }
 
+void show_node_heard(json_t *node, const struct row_node *row, const struct row_beat *beat)
+{
+    if (beat->generation == row->generation && beat->heard_at > row->heard_at)
+        show_time(node, "heardAt", beat->heard_at);
+}
+
 json_t *show_node(const struct row_node *row)
 {
     json_t *object = json_object(), *offers = show_read_object(row->offers);

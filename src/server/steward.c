@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/mailbox.h"
 #include "base/map.h"
+#include "base/node_lease.h"
 
 enum {
     TTL_MS = 6000,
@@ -30,7 +31,7 @@ static const char lease_name[] = "steward";
 struct seen {
     char *name;
     enum node_state state;
-    int64_t ttl_ms;
+    int64_t ttl_ms, beat_ms;
     uint64_t generation, beat;
     int64_t silent_ms;
     bool is_asked; /* an operation about it is under way */
@@ -186,6 +187,8 @@ static void take_batch(struct steward *steward, const struct batch *batch)
         seen = find_node(steward, row->name);
         seen->state = batch->events[i].is_deleted ? NODE_GONE : (enum node_state)row->state;
         seen->ttl_ms = row->ttl_ms;
+        /* A row of an earlier version does not say: nobody was told another then. */
+        seen->beat_ms = row->beat_ms ? row->beat_ms : row->ttl_ms / 3;
     }
     steward->is_fed = true;
 }
@@ -285,8 +288,8 @@ static int see_beat(const void *row, void *arg)
 /* What a node's silence makes of it; its own state where nothing changes. */
 static enum node_state state_by_silence(const struct seen *seen)
 {
-    bool is_lost = seen->silent_ms * 10 >= seen->ttl_ms * 11;
-    bool is_silent = seen->silent_ms * 2 >= seen->ttl_ms;
+    bool is_lost = seen->silent_ms >= node_lease_lost_ms(seen->ttl_ms);
+    bool is_silent = seen->silent_ms >= node_lease_silent_ms(seen->ttl_ms, seen->beat_ms);
 
     switch (seen->state) {
     case NODE_READY:

@@ -158,9 +158,12 @@ static const struct {
     int64_t silent_ms;
     enum node_state state;
 } silences[] = {
-    { "just heard of", 2000, NODE_READY },     { "under half a ttl", 14000, NODE_READY },
-    { "half a ttl", 16000, NODE_UNREACHABLE }, { "a ttl", 32000, NODE_UNREACHABLE },
-    { "a ttl and a tenth", 34000, NODE_LOST },
+    { "just heard of", 2000, NODE_READY },
+    { "under two beats", 18000, NODE_READY },
+    { "two beats", 20000, NODE_UNREACHABLE },
+    { "where half a minute was a ttl", 34000, NODE_UNREACHABLE },
+    { "a ttl", 300000, NODE_UNREACHABLE },
+    { "a ttl and a tenth", 330000, NODE_LOST },
 };
 
 TEST(steward_counts_the_silence_of_a_node)
@@ -189,7 +192,7 @@ TEST(steward_hears_a_node_again)
     CHECK_EQ(agent_say(&stage.agent, "beat", "", NULL), 200);
     look(&stage);
     CHECK_EQ(node_state(&stage), NODE_READY);
-    pass_ms(&stage, 34000);
+    pass_ms(&stage, 330000);
     CHECK_EQ(node_state(&stage), NODE_LOST);
     CHECK_EQ(agent_say(&stage.agent, "beat", "", NULL), 409);
     CHECK_EQ(agent_register_with(&stage.agent, "b1", "", NULL), 200);
@@ -225,7 +228,7 @@ TEST(steward_gives_what_ran_on_a_lost_node_another_try)
     look(&stage);
     job = scene_submit(&stage.scene, "{\"name\":\"a\",\"image\":\"dir:/i\"}");
     CHECK(scene_bind(&stage.scene, steward_fence(stage.steward), job, 1, "n1"));
-    pass_ms(&stage, 36000);
+    pass_ms(&stage, 330000);
     CHECK_EQ(node_state(&stage), NODE_LOST);
     row = scene_job(&stage.scene, job);
     CHECK_EQ(row->state, JOB_PENDING);

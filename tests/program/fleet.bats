@@ -73,9 +73,17 @@ start_proxy() {
 }
 
 @test "a server says at its start how long its nodes live without it" {
-    grep -q 'a node that does not hear from this server ends its containers after=.* ttl=3s setting="nodes.ttl or --node-ttl"' "$DATA.log"
+    grep -q 'a node that does not hear from this server ends its containers after=.* ttl=3s server-may-be-away=200ms setting="nodes.ttl or --node-ttl"' "$DATA.log"
     restart_server 10m
     grep -q 'after=6m ttl=10m' "$DATA.log"
+    # Where nobody says anything.
+    kill -TERM "$SERVER_PID"
+    wait "$SERVER_PID" || true
+    "$BERTH" server --data "$DATA" --listen 127.0.0.1:0 >>"$DATA.log" 2>&1 3>&- &
+    PIDS="$PIDS $!"
+    until_true 20 grep -q 'after=3m ttl=5m server-may-be-away=2m44s' "$DATA.log"
+    grep -q '2 min 44 s' "$ROOT/docs/fleet.md"
+    grep -q '2 min 44 s' "$ROOT/README.md"
     grep -q 'nodes: {ttl: 10m}' "$ROOT/docs/fleet.md"
     grep -q -- --node-ttl "$ROOT/README.md"
 }
@@ -140,6 +148,7 @@ Y
     until_true 30 node_is far lost
     # What it ran was ended by its monitor, by the machine's own clock, before the server let go.
     nothing pgrep -f '^sleep 3131'
+    grep -q "warn *the lease is over: .*containers=1 unheard-for=.*server=$PROXY.*nodes.ttl" "$BATS_TEST_TMPDIR/far.log"
     start_agent near
     until_true 20 grep -q 'start near' "$BATS_TEST_TMPDIR/ran"
     kill -CONT "$PROXY_PID"
@@ -163,6 +172,20 @@ Y
     run "$BERTH" wait "$id" --timeout 60s
     [ "$status" -eq 5 ]
     [ "$(curl_api GET "/v1/jobs/$id/attempts" | head -n -1 | jq '.items | length')" = 1 ]
+}
+
+@test "a longer ttl holds for a node from its next beat on, and each beat is heard of" {
+    LISTEN=127.0.0.1:$((20000 + RANDOM % 10000))
+    restart_server 3s
+    start_agent one
+    until_true 20 sh -c "'$BERTH' node show one -o json | jq -e '.heardAt > .registeredAt and .ttl == \"3s\"'"
+    restart_server 60s
+    until_true 20 sh -c "'$BERTH' node show one -o json | jq -e '.ttl == \"1m\" and .generation == 1'"
+    # A shorter one waits until the agent registers: it might not hear of it.
+    restart_server 3s
+    beat=$("$BERTH" node show one -o json | jq -r .heardAt)
+    until_true 20 sh -c "'$BERTH' node show one -o json | jq -e '.heardAt > \"$beat\"'"
+    "$BERTH" node show one -o json | jq -e '.ttl == "1m"'
 }
 
 @test "the agent alone is killed and comes back" {
@@ -476,7 +499,8 @@ refuses_copy() {
     pgrep -f '^sleep 6001'
     pgrep -f '^sleep 6002'
     # It knows the node and its first job from before, and heard no more of them.
-    "$BERTH" node show one -o json --addr "$COPY" | jq -e '.generation == 1'
+    "$BERTH" node show one -o json --addr "$COPY" | jq -e '.generation == 1 and (.notRegistered | test("a copy or a backup"))'
+    "$BERTH" node list --addr "$COPY" | grep -q '^one .*a copy or a backup'
     "$BERTH" job show "$before" -o json --addr "$COPY" | jq -e '.state == "running"'
     start_server
     until_true 30 sh -c "'$BERTH' node show one -o json | jq -e '.generation > 1 and .state == \"ready\"'"
@@ -532,6 +556,7 @@ end_agent() {
     until_true 30 sh -c "'$BERTH' job show \$(cat '$BATS_TEST_TMPDIR/id') -o json --addr '$COPY' | jq -e '.state == \"succeeded\"'"
     "$BERTH" node show one -o json --addr "$COPY" | jq -e '.generation == 1'
     nothing grep -q 'a server is refused' "$BATS_TEST_TMPDIR/one.log"
+    until_true 30 grep -q "another server answers now server=$COPY before=$BERTH_ADDR" "$BATS_TEST_TMPDIR/one.log"
     pgrep -f '^sleep 6001'
     start_server
     kill -KILL "$moved"
@@ -558,7 +583,7 @@ end_agent() {
     end_agent
 }
 
-@test "a backup that was put back is refused until its server is told, and then goes on with orphans" {
+@test "a backup that was put back is refused until its server is told, and then goes on" {
     begin_copies
     run "$BERTH" server --data "$DATA" --restored
     [ "$status" -ne 0 ]
@@ -575,7 +600,12 @@ end_agent() {
     wait "$SERVER_PID" || true
     "$BERTH" server --data "$DATA" --restored
     start_server
-    until_true 30 sh -c "'$BERTH' node show one -o json | jq -e '.info.orphans | length == 2'"
+    until_true 30 sh -c "'$BERTH' node show one -o json | jq -e '.info.orphans == [\"$after/task.0#1\"]'"
+    # Nobody is refused any more, and it was registered once for all that.
+    "$BERTH" node show one -o json | jq -e '.info.findings | any(startswith("refused: ")) | not'
+    [ "$(grep -c ' registered ' "$BATS_TEST_TMPDIR/one.log")" = 2 ]
+    job_is "$before" running
+    one_try "$before"
     pgrep -f '^sleep 6001'
     pgrep -f '^sleep 6002'
     "$BERTH" run --quiet --runtime process -- true
@@ -584,5 +614,104 @@ end_agent() {
     [ "$status" -ne 0 ]
     [[ $output == *"there is no ledger"* ]]
     [ ! -e "$BATS_TEST_TMPDIR/nothing/ledger.db" ]
+    end_agent
+}
+
+causes_of() { curl_api GET "/v1/jobs/$1/attempts" | head -n -1 | jq -r '[.items | sort_by(.number) | .[] | (.cause // "live")] | join(" ")'; }
+causes_are() { [ "$(causes_of "$1")" = "$2" ]; }
+
+@test "of a backup, what runs yet is gone on with, what ended is told, what is not known is an orphan" {
+    LISTEN=127.0.0.1:$((20000 + RANDOM % 10000))
+    restart_server 5m
+    start_agent one
+    waits() { echo "while [ ! -e $BATS_TEST_TMPDIR/$1 ]; do sleep 0.1; done"; }
+    lives=$("$BERTH" submit -o id --runtime process -- sh -c "$(waits go); exit 7")
+    loud=$("$BERTH" submit -o id --runtime process -- sh -c "$(waits end); echo said; exit 4")
+    silent=$("$BERTH" submit -o id --runtime process -- sh -c "$(waits end); exit 5")
+    gone=$("$BERTH" submit -o id --runtime process -- sh -c "$(waits end); echo ran >>$BATS_TEST_TMPDIR/gone; exit 0")
+    held=$("$BERTH" submit -o id --runtime process --node-selector held=no -- sh -c "echo \$BERTH_ATTEMPT >>$BATS_TEST_TMPDIR/held; exec sleep 6003")
+    for id in "$lives" "$loud" "$silent" "$gone"; do until_true 20 job_is "$id" running; done
+    cp -a "$DATA" "$DATA.copy"
+    rm "$DATA.copy/address"
+    touch "$BATS_TEST_TMPDIR/end"
+    until_true 20 job_is "$loud" failed
+    until_true 20 job_is "$silent" failed
+    until_true 20 job_is "$gone" succeeded
+    "$BERTH" node label one held=no
+    until_true 20 job_is "$held" running
+    after=$("$BERTH" submit -o id --runtime process -- sleep 6002)
+    until_true 20 job_is "$after" running
+    kill -KILL "$SERVER_PID"
+    wait "$SERVER_PID" || true
+    # Of one nothing is known here any more.
+    kill -KILL "$AGENT_PID"
+    wait "$AGENT_PID" || true
+    sed -i "/ $gone\./d" "$BATS_TEST_TMPDIR/one/ended/.silent"
+    mv "$DATA" "$DATA.lost"
+    cp -a "$DATA.copy" "$DATA"
+    "$BERTH" server --data "$DATA" --restored
+    start_server
+    job_is "$lives" running
+    job_is "$loud" running
+    start_agent one
+    until_true 30 job_is "$loud" failed
+    until_true 30 job_is "$silent" failed
+    [ "$("$BERTH" job show "$loud" -o json | jq .code)" = 4 ]
+    [ "$("$BERTH" job show "$silent" -o json | jq .code)" = 5 ]
+    [ "$("$BERTH" logs "$loud")" = said ]
+    until_true 30 job_is "$gone" succeeded
+    causes_are "$gone" "OTHER_LIFE COMPLETED"
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/gone")" = 2 ]
+    for id in "$lives" "$loud" "$silent"; do one_try "$id"; done
+    job_is "$lives" running
+    until_true 30 sh -c "'$BERTH' node show one -o json | jq -e '.info.orphans | length == 2'"
+    "$BERTH" node list | grep -q '^one .*2 orphans of another ledger'
+    pgrep -f '^sleep 6002'
+    # What was let start in the lost part has the name that it would have again: it comes under the next one.
+    "$BERTH" node label one held=no
+    until_true 30 causes_are "$held" "OTHER_LIFE live"
+    until_true 30 job_is "$held" running
+    [ "$(cat "$BATS_TEST_TMPDIR/held")" = "1
+2" ]
+    "$BERTH" run --quiet --runtime process -- true
+    touch "$BATS_TEST_TMPDIR/go"
+    run "$BERTH" wait "$lives" --timeout 60s
+    [ "$status" -eq 7 ]
+    one_try "$lives"
+    end_agent
+}
+
+@test "between two lives of a ledger an agent loses nothing of either" {
+    begin_copies
+    kill -KILL "$SERVER_PID"
+    wait "$SERVER_PID" || true
+    "$BERTH" server --data "$DATA.copy" --restored
+    start_on "$DATA.copy" "$COPY"
+    until_true 30 sh -c "'$BERTH' node show one -o json --addr '$COPY' | jq -e '.state == \"ready\" and (.info.orphans | length == 1)'"
+    there=$("$BERTH" submit -o id --addr "$COPY" --runtime process -- sleep 6003)
+    until_true 30 sh -c "'$BERTH' job show '$there' -o json --addr '$COPY' | jq -e '.state == \"running\"'"
+    "$BERTH" job show "$before" -o json --addr "$COPY" | jq -e '.state == "running"'
+    kill -KILL "$STARTED"
+    wait "$STARTED" || true
+    start_server
+    until_true 30 sh -c "'$BERTH' node show one -o json | jq -e '.generation > 1 and .state == \"ready\" and (.info.orphans | length == 1)'"
+    for id in "$before" "$after"; do
+        job_is "$id" running
+        one_try "$id"
+    done
+    # And the copy its own, when that is back.
+    kill -KILL "$SERVER_PID"
+    wait "$SERVER_PID" || true
+    start_on "$DATA.copy" "$COPY"
+    BERTH_ADDR=$COPY
+    until_true 30 sh -c "'$BERTH' node show one -o json | jq -e '.state == \"ready\" and .connected'"
+    until_true 30 sh -c "'$BERTH' job show '$there' -o json | jq -e '.state == \"running\"'"
+    one_try "$there"
+    one_try "$before"
+    "$BERTH" cancel "$there"
+    until_true 20 job_is "$there" cancelled
+    pgrep -f '^sleep 6002'
+    [ "$(cat "$BATS_TEST_TMPDIR/ran")" = "before
+after" ]
     end_agent
 }
