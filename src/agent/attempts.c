@@ -77,6 +77,7 @@ void attempt_deliver(struct agent *agent, const char *name, const json_t *spec, 
     attempt = attempt_new(agent, name, id);
     attempt->line = line;
     attempt->spare = spare_take(agent);
+    shelf_forget(agent->shelf, id); /* of another life of the ledger: its log is not this one's */
     snprintf(attempt->given_by, sizeof(attempt->given_by), "%s", agent->identity.incarnation);
     order_read(spec, id, attempt->folder, &agent->rules, &attempt->order);
     attempt_do(attempt, life_begin(&attempt->life, LIFE_DELIVERED));
@@ -342,16 +343,12 @@ static void note_stop(struct attempt *attempt)
         log_warn("a stop would be forgotten by a restart", "why", err.text, NULL);
 }
 
-/* Puts the folder onto the shelf, in the place of one of the same name: of another life of the
- * ledger. */
 static bool shelve(struct attempt *attempt)
 {
     struct agent *agent = attempt->agent;
     CLEANUP(freep) char *to = text_format("%s/%s", agent->ended_dir, attempt->id);
-    struct err err = { 0 };
 
-    if (rename(attempt->folder, to) < 0 &&
-        (file_remove_tree(AT_FDCWD, to, &err) < 0 || rename(attempt->folder, to) < 0))
+    if (rename(attempt->folder, to) < 0)
         return false;
     shelf_keep(agent->shelf, attempt->id, clock_wall_ms(agent->clock), attempt->work.content.bytes);
     return true;

@@ -450,10 +450,11 @@ static void on_deadline(void *arg)
 
 static void say_attempts(const struct fake *fake)
 {
-    for (size_t i = 0; i < fake->n && i < 20; i++)
-        print_error("  %s: %s %s\n", fake->attempts[i].name,
-                    attempt_state_words[fake->attempts[i].state],
-                    cause_words[fake->attempts[i].cause]);
+    for (size_t i = 0; i < fake->n; i++)
+        if (fake->n < 20 || fake->attempts[i].state != ATTEMPT_ENDED)
+            print_error("  %s: %s %s\n", fake->attempts[i].name,
+                        attempt_state_words[fake->attempts[i].state],
+                        cause_words[fake->attempts[i].cause]);
 }
 
 void fake_wait(struct fake *fake, bool (*until)(struct fake *fake), const char *what)

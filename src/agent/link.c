@@ -375,6 +375,7 @@ static void beat(void *arg)
     if (agent->link != LINK_UP || agent->beating)
         return;
     wire_frame(&body, agent->node, agent->generation);
+    str_addf(&body, ",\"ttlMs\":%" PRId64, agent->ttl_ms);
     add_disabled(agent, &body);
     if (are_orphans_news(agent)) {
         str_add(&body, ",\"orphans\":");

@@ -182,6 +182,31 @@ const char *shelf_silent_end(const struct shelf *shelf, const char *name)
     return map_get(&shelf->silent, name);
 }
 
+void shelf_forget(struct shelf *shelf, const char *name)
+{
+    CLEANUP(freep) char *path = text_format("%s/%s", shelf->dir, name);
+    bool is_silent = shelf_is_silent(shelf, name);
+    struct err err = { 0 };
+    size_t n = shelf->first;
+
+    if (!is_silent && access(path, F_OK) < 0)
+        return;
+    map_remove(&shelf->silent, name);
+    for (size_t i = n; i < shelf->books.n; i++) {
+        struct book book = shelf->books.at[i];
+        if (strcmp(book.name, name) != 0) {
+            shelf->books.at[n++] = book;
+            continue;
+        }
+        shelf->bytes -= book.bytes;
+        mem_free(book.name);
+    }
+    shelf->books.n = n;
+    if ((access(path, F_OK) == 0 && file_remove_tree(AT_FDCWD, path, &err) < 0) ||
+        (is_silent && write_silent(shelf, &err) < 0))
+        log_warn("an ended attempt cannot be removed", "why", err.text, NULL);
+}
+
 static int read_silent(struct shelf *shelf, struct err *err)
 {
     CLEANUP(freep) char *path = text_format("%s/.silent", shelf->dir);

@@ -40,6 +40,9 @@ const char *shelf_silent_end(const struct shelf *shelf, const char *name);
 /** Whether that is known of it. */
 bool shelf_is_silent(const struct shelf *shelf, const char *name);
 
+/** Removes all that is there under that name, at once: another attempt is to have it. */
+void shelf_forget(struct shelf *shelf, const char *name);
+
 /* What lies in an attempt's folder. */
 struct shelf_content {
     int64_t bytes; /* on disk, one level deep; of the folder alone where is_spare */

@@ -143,6 +143,31 @@ static const struct {
     { "a later log", "log.9", false }, { "what was left behind", "bundle", false },
 };
 
+/* What another life of the ledger wrote under a name is nobody's log any more. */
+TEST(shelf_forgets_a_name)
+{
+    struct scene scene = { 0 };
+    int64_t bytes;
+
+    scene_begin(&scene);
+    put_folder(&scene, "a");
+    put_folder(&scene, "b");
+    open_shelf(&scene, 1000000, 1000000);
+    bytes = shelf_bytes(scene.shelf);
+    shelf_forget(scene.shelf, "nobody");
+    shelf_forget(scene.shelf, "a");
+    CHECK(!is_there(&scene, "a") && is_there(&scene, "b"));
+    CHECK_EQ(shelf_bytes(scene.shelf), bytes / 2);
+    shelf_keep_silent(scene.shelf, "c", 1, "COMPLETED");
+    shelf_keep_silent(scene.shelf, "d", 1, "COMPLETED");
+    shelf_forget(scene.shelf, "c");
+    shelf_close(scene.shelf);
+    open_shelf(&scene, 1000000, 1000000);
+    CHECK(!shelf_is_silent(scene.shelf, "c") && shelf_is_silent(scene.shelf, "d"));
+    pool_close(scene.pool);
+    scene_end(&scene);
+}
+
 TEST(shelf_sees_what_is_worth_keeping)
 {
     ROW_EACH (c, contents) {

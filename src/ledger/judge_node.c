@@ -129,8 +129,9 @@ static void fill_node(struct trial *t, const struct op_register *op, struct row_
     if (!row->first_at) /* a row of an earlier version knows its last registration only */
         row->first_at = row->registered_at ? row->registered_at : t->now;
     row->registered_at = row->heard_at = t->now;
-    row->ttl_ms = op->ttl_ms;
-    row->beat_ms = op->beat_ms;
+    /* A shorter lease waits until the agent says that it counts by it: see renew. */
+    row->ttl_ms = op->ttl_ms > row->ttl_ms ? op->ttl_ms : row->ttl_ms;
+    row->beat_ms = op->beat_ms > row->beat_ms ? op->beat_ms : row->beat_ms;
 }
 
 /* Whether what eligibility and room depend on is not what it was. */
@@ -397,21 +398,21 @@ static void disable(struct trial *t, struct mirror_node *node, const char *why)
         end_bound(t, node, CAUSE_DRAINED, why);
 }
 
-/* A lease that became longer holds from this beat on: the agent hears of it by the answer, and
- * counts by the shorter one until then. A shorter one waits for the next registration: an agent that
- * missed the answer would run on when its node is held for lost. */
-static void lengthen(struct trial *t, struct mirror_node *node, struct op_beat *op)
+/* The node's lease becomes the server's. A longer one at once: the agent hears of it by the answer, and
+ * counts by the shorter one until then. A shorter one once the agent counts by it: one that missed
+ * the answer would run on when its node is held for lost. */
+static void renew(struct trial *t, struct mirror_node *node, const struct op_beat *op)
 {
+    int64_t was_ms = node->row->ttl_ms;
     struct row_node *row;
 
-    if (op->ttl_ms > node->row->ttl_ms) {
-        row = row_copy(ROW_NODE, node->row);
-        row->ttl_ms = op->ttl_ms;
-        row->beat_ms = op->beat_ms;
-        put_node(t, row, "node.renewed");
-    }
-    op->ttl_ms = node->row->ttl_ms;
-    op->beat_ms = node->row->beat_ms;
+    if (op->ttl_ms == was_ms ||
+        (op->ttl_ms < was_ms && (op->counts_ms < 1 || op->counts_ms > op->ttl_ms)))
+        return;
+    row = row_copy(ROW_NODE, node->row);
+    row->ttl_ms = op->ttl_ms;
+    row->beat_ms = op->beat_ms;
+    put_node(t, row, "node.renewed");
 }
 
 /* The agent says which orphans it has by now. */
@@ -449,7 +450,7 @@ void judge_beat(struct trial *t, struct op_beat *op)
         return;
     }
     put_beat(t, op->node, op->generation, (beat ? beat->beat : 0) + 1);
-    lengthen(t, node, op);
+    renew(t, node, op);
     note_orphans(t, node, op->orphans);
     if (strcmp(node->row->disabled, or_else(op->disabled, "")) != 0)
         disable(t, node, op->disabled);

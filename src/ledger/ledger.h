@@ -324,7 +324,8 @@ struct op_beat {
     uint64_t generation;
     char *orphans;           /* JSON list: what it keeps of other lives; NULL: as it was */
     char *disabled;          /* why the agent takes no new work; NULL or "": it does */
-    int64_t ttl_ms, beat_ms; /* the server's; out: the node's, which only become longer by beats */
+    int64_t ttl_ms, beat_ms; /* the server's */
+    int64_t counts_ms;       /* the ttl that the agent counts by; 0: it does not say */
 };
 
 struct op_leave {

@@ -26,7 +26,8 @@ static const struct json_key register_keys[] = {
     { "disabled", false },
 };
 static const struct json_key beat_keys[] = {
-    { "node", false }, { "generation", false }, { "disabled", false }, { "orphans", false }
+    { "node", false },     { "generation", false }, { "ttlMs", false },
+    { "disabled", false }, { "orphans", false },
 };
 static const struct json_key leave_keys[] = { { "node", false }, { "generation", false } };
 static const struct json_key attempts_keys[] = { { "node", false },

@@ -287,16 +287,17 @@ void talk_register(struct nodes *nodes, struct http_request *request)
 
 /* ---- beat, leave ---- */
 
-/* What the node's lease is by now may be news to its agent. */
+/* What the server's lease is by now may be news to the agent. */
 static void finish_beat(struct talk *talk)
 {
-    const struct op_beat *beat = &talk->items[0].op->beat;
+    const struct nodes_options *options = &talk->nodes->options;
 
     if (!answer_refusal(talk))
         nodes_answer(talk->request, 200,
                      json_pack("{s:s,s:I,s:I,s:I}", "opening", talk->nodes->opening, "revision",
                                (json_int_t)talk->items[0].op->revision, "ttlMs",
-                               (json_int_t)beat->ttl_ms, "beatMs", (json_int_t)beat->beat_ms));
+                               (json_int_t)options->ttl_ms, "beatMs",
+                               (json_int_t)options->beat_ms));
 }
 
 static void finish_leave(struct talk *talk)
@@ -337,6 +338,7 @@ void talk_beat(struct nodes *nodes, struct http_request *request)
     beat->generation = (uint64_t)talk->message.generation;
     beat->ttl_ms = nodes->options.ttl_ms;
     beat->beat_ms = nodes->options.beat_ms;
+    json_get_int(&talk->message.top, "ttlMs", 1, INT64_MAX, &beat->counts_ms);
     beat->disabled = read_disabled(&talk->message.top);
     beat->orphans = read_orphans(&talk->message.top);
     if (talk->message.problem.code != PROBLEM_NONE) {

@@ -269,6 +269,7 @@ static void retire(struct serving *s)
     path = text_format("GET /v1/jobs/%s", serving_get(s, "id"));
     cancel = text_format("DELETE /v1/jobs/%s", serving_get(s, "id"));
     SERVING_EXPECT(s, 204, cancel, "", NULL);
+    submit(s, "b"); /* who is last is kept */
     while (serving_ask(s, path, "", NULL) != 404)
         nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
 }

@@ -252,6 +252,7 @@ TEST(steward_lets_go_of_what_ended_long_ago)
     scene_cancel(&stage.scene, job);
     pass_ms(&stage, 62000);
     CHECK_EQ(scene_job_state(&stage.scene, job), JOB_CANCELLED);
+    scene_submit(&stage.scene, "{\"name\":\"b\",\"image\":\"dir:/i\"}"); /* who is last is kept */
     stage.hands.wall_ms += (int64_t)8 * 24 * 3600 * 1000;
     pass_ms(&stage, 62000);
     reader = scene_read(&stage.scene);
