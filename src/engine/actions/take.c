@@ -419,21 +419,29 @@ void take_bind_at_once(struct statement *stmt, struct job *job)
         statement_discard(&binds);
 }
 
+/* Whether a job's queue is at or under its fair share, in what the job asks for, if it held so much less. */
+static bool is_within(struct session *s, const struct job *job, const wide *less)
+{
+    for (size_t g = 0; g < job->n_groups; g++)
+        if (!queue_is_within(s, job->queue, &job->groups[g], less))
+            return false;
+    return true;
+}
+
 /*
  * Whether what the job holds and is promised keeps its queue at or under its fair share, beside those of the
- * queue that are no less urgent.
+ * queue that are no less urgent. Those that are less urgent are counted only if the queue is over it with them.
  */
 static bool stays_within(struct session *s, const struct job *job)
 {
-    wide *below = ARENA_NEW0_N(&s->arena, wide, s->model->dims.n + 1);
+    wide *below = ARENA_NEW0_N(s->lists, wide, s->model->dims.n + 1);
 
+    if (is_within(s, job, below))
+        return true;
     for (const struct job *other = job->queue->first; other; other = other->queue_next)
         if (other->priority < job->priority)
             res_job(s, other, true, below);
-    for (size_t g = 0; g < job->n_groups; g++)
-        if (!queue_is_within(s, job->queue, &job->groups[g], below))
-            return false;
-    return true;
+    return is_within(s, job, below);
 }
 
 bool take_may_evict(const struct statement *stmt, const struct job *job)
@@ -480,8 +488,13 @@ bool take_room(struct session *s, struct job *job, bool reclaim)
     }
     if (s->policy->victim_set == VICTIM_SET_MINIMAL)
         give_back(&stmt, job);
-    if (!protect_admits(s, job) || (!reclaim && !take_may_evict(&stmt, job))) {
+    if (!protect_admits(s, job)) {
         statement_discard(&stmt);
+        return false;
+    }
+    if (!reclaim && !take_may_evict(&stmt, job)) {
+        statement_discard(&stmt);
+        note_failed(s, job, tasks.n, reclaim);
         return false;
     }
     take_bind_at_once(&stmt, job);
