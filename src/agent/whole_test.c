@@ -56,7 +56,7 @@ static const struct {
     { "the limit", SHELL_AND("sleep 1000", "\"limitMs\":100,\"graceMs\":1000"), CAUSE_LIMIT_REACHED,
       DETAIL_NONE, 0, 15, true, "" },
     { "the limit, and TERM is ignored",
-      SHELL_AND("trap '' TERM; while :; do sleep 1; done", "\"limitMs\":300,\"graceMs\":100"),
+      SHELL_AND("trap '' TERM; while :; do sleep 1; done", "\"limitMs\":2000,\"graceMs\":100"),
       CAUSE_LIMIT_REACHED, DETAIL_NONE, 0, 9, true, "" },
     { "no such command", "{\"runtime\":\"process\",\"command\":[\"/no/such\"]}", CAUSE_START_FAILED,
       DETAIL_COMMAND_NOT_FOUND, 0, 0, false, "" },
@@ -200,16 +200,25 @@ TEST(what_ends_by_itself_while_the_agent_drains_gets_no_signal)
 /* Its grace is over long before the half a minute that the agent would give at most. */
 TEST(what_is_stopped_with_the_agent_has_its_own_grace)
 {
+    CLEANUP(freep) char *pipe = NULL, *spec = NULL;
     struct fake_attempt *attempt;
-    int status;
+    int status, fd;
+    char deaf[8];
 
     begin();
     fake.stop_budget_ms = 3600000;
+    pipe = text_format("%s/pipe", fake.dir);
+    CHECK_EQ(mkfifo(pipe, 0666), 0);
+    spec = text_format(
+        SHELL_AND("trap '' TERM; echo deaf > %s; while :; do sleep 1; done", "\"graceMs\":100"),
+        pipe);
     fake_spawn(&fake, NULL);
     fake_wait(&fake, fake_has_stream, "the stream of work");
-    attempt = fake_add(&fake, "j-1/task.0#1",
-                       SHELL_AND("trap '' TERM; while :; do sleep 1; done", "\"graceMs\":100"));
+    attempt = fake_add(&fake, "j-1/task.0#1", spec);
     fake_wait(&fake, fake_all_run, "it to run");
+    fd = open(pipe, O_RDONLY | O_CLOEXEC);
+    CHECK_EQ(read(fd, deaf, sizeof(deaf)), 5);
+    close(fd);
     CHECK_EQ(kill(fake.agent, SIGTERM), 0);
     fake_wait(&fake, has_left, "the agent to take its leave");
     CHECK_EQ(kill(fake.agent, SIGTERM), 0); /* ends the waiting */
