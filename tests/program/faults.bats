@@ -281,7 +281,7 @@ server_goes_on() {
     [ "$status" -eq 137 ]
     b=$("$BERTH" submit -o id --image "$(rootdir)" -- sleep 4343)
     until_true 20 pgrep -f '^sleep 4343'
-    kill -KILL "$(pgrep -f "berth-monitor.*$b")"
+    kill -KILL "$(monitors "$b")"
     run "$BERTH" wait "$b" --timeout 60s
     [ "$status" -eq 125 ]
     curl_api GET "/v1/jobs/$b/attempts" | grep -q '"cause":"MONITOR_LOST"'

@@ -107,9 +107,19 @@ job_state() { "$BERTH" job show "$1" -o json | jq -r .state; }
 job_is() { [ "$(job_state "$1")" = "$2" ]; }
 task_state() { curl_api GET "/v1/jobs/$1/tasks" | head -n -1 | jq -r '.items[].state' | sort | uniq -c; }
 
+# monitors [JOB]: the ids of the monitors that serve attempts of $DATA, or of one job there.
+monitors() {
+    local pid
+    for pid in $(pgrep '^berth-monitor'); do
+        case $(readlink "/proc/$pid/cwd") in
+        "$DATA"/*/attempts/"${1:+$1.}"*) echo "$pid" ;;
+        esac
+    done
+}
+
 # holdings: what this machine holds of Berth's: mounts, groups, processes, namespaces.
 holdings() {
     echo "mounts $(grep -c "$DATA" /proc/self/mounts)"
     echo "groups $(find /sys/fs/cgroup -type d -path '*/berth/*' 2>/dev/null | wc -l)"
-    echo "monitors $(pgrep -fc "berth-monitor j-" || true)"
+    echo "monitors $(monitors "" | wc -l)"
 }

@@ -204,5 +204,5 @@ asked_twice() { [ "$(grep -c "cancel $1?" "$SCREEN")" = 2 ]; }
     holdings
     [ "$(grep -c "$DATA" /proc/self/mounts)" = 0 ]
     nothing sh -c "find /sys/fs/cgroup -type d -path '*/berth/$(hostname)-$(jq -r .identity "$DATA/agent/agent.json" | head -c 8)/*' | grep -q ."
-    nothing pgrep -f "berth-monitor.*$DATA"
+    [ -z "$(monitors)" ]
 }
