@@ -262,7 +262,8 @@ static void refuse_unknown(const struct json_at *at, const char *name, const str
 
     for (size_t i = 0; i < n && n_known < COUNT_OF(known); i++)
         known[n_known++] = keys[i].name;
-    near = nearest(name, known, n_known);
+    /* No words are kept of more faults: it is not worth looking. */
+    near = problem_n_kept(at->problem) < PROBLEM_FIELDS_MAX ? nearest(name, known, n_known) : NULL;
     if (near)
         json_refuse(at, PROBLEM_UNKNOWN_FIELD, "unknown key \"%.60s\"; did you mean \"%s\"?", name,
                     near);

@@ -106,6 +106,24 @@ static void all_read(struct wait *wait)
         listen_to(wait);
 }
 
+/* One that cannot be read is waited for no more; the others are, unless nobody is there to ask. */
+static void fail_one(struct awaited *awaited, int status, const struct problem *problem)
+{
+    struct wait *wait = awaited->wait;
+    int code = status ? (int)exit_of_problem(problem->code, status) : EXIT_UNREACHABLE;
+
+    wait->cli->about = wait->jobs.n > 1 ? awaited->id : NULL;
+    cli_fail_problem(wait->cli, problem, status);
+    wait->cli->about = NULL;
+    awaited->is_over = true;
+    if (code > wait->exit_code)
+        wait->exit_code = code;
+    if (--wait->n_left == 0 || !status)
+        stop(wait, wait->exit_code);
+    else if (wait->n_asked > 0 && --wait->n_asked == 0)
+        all_read(wait);
+}
+
 static void on_job(void *arg, const json_t *document, int64_t revision, int status,
                    const struct problem *problem)
 {
@@ -114,8 +132,7 @@ static void on_job(void *arg, const json_t *document, int64_t revision, int stat
 
     awaited->ask = NULL;
     if (!document) {
-        cli_fail_problem(wait->cli, problem, status);
-        stop(wait, status ? (int)exit_of_problem(problem->code, status) : EXIT_UNREACHABLE);
+        fail_one(awaited, status, problem);
         return;
     }
     if (wait->after < 0 || revision < wait->after)

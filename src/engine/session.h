@@ -123,6 +123,9 @@ struct session {
     struct topology *topology;
     struct protect *protect; /* NULL until a job has room kept */
     struct hunts *hunts;     /* see hunt.h; NULL until somebody takes room */
+    /* Of two queues at most of which somebody waits who could take room back: see take_may_evict. */
+    const struct queue *claimants[2];
+    bool knows_claimants;
 };
 
 struct statement {

@@ -22,8 +22,8 @@ bool take_is_short(const struct session *s, const struct job *job);
 bool take_is_wanted(struct session *s, const struct job *job);
 
 /**
- * Whether a job may evict those of its own queue that a statement evicts for it. Where room is taken back, one
- * that goes beyond its queue's share evicts nobody there either: in allocate less urgent ones that stay within the
+ * Whether a job may evict those of its own queue that a statement evicts for it. Where somebody waits who could
+ * take room back, one that goes beyond its queue's share evicts nobody there either: in allocate less urgent ones that stay within the
  * share may pass it, and keep what they got. What is only held has no work to lose.
  */
 bool take_may_evict(const struct statement *stmt, const struct job *job);

@@ -1,6 +1,7 @@
 /* Topology: see topology.h. */
 #include "engine/topology.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "base/str.h"
@@ -95,7 +96,7 @@ struct topology *topology_of(struct session *s)
                                         .tier_name = kept->tier_name,
                                         .parent = &t->at[0] };
         if (kept->tier >= t->at[0].tier)
-            t->at[0].tier = kept->tier + 1;
+            t->at[0].tier = kept->tier < INT_MAX ? kept->tier + 1 : INT_MAX;
         if (i == 0 || kept->tier < t->least_tier)
             t->least_tier = kept->tier;
     }

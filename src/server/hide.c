@@ -60,6 +60,7 @@ void hide_jobs(json_t *object, const struct who *who, job_in_fn *is_in, void *ar
 
     if (!who->ns[0])
         return;
+    hide_member(object, "job", &hiding); /* of an order */
     hide_member(object, "evictedFor", &hiding);
     hide_member(object, "takenBy", &hiding);
     hide_items(json_object_get(object, "victims"), &hiding);

@@ -23,6 +23,8 @@ static const struct {
       "{\"message\":\"preempt for " HIDDEN_JOB "\"}" },
     { "words of its own", "lab", "{\"message\":\"drained by admin\"}",
       "{\"message\":\"drained by admin\"}" },
+    { "whom a machine is ordered for", "lab", "{\"job\":\"j-12\"}",
+      "{\"job\":\"" HIDDEN_JOB "\"}" },
     { "nothing to hide", "lab", "{}", "{}" },
 };
 

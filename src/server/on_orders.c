@@ -3,6 +3,7 @@
 
 #include "base/states.h"
 #include "server/call.h"
+#include "server/hide.h"
 #include "server/list_watch.h"
 #include "server/routes.h"
 #include "server/show.h"
@@ -24,11 +25,11 @@ static int orders_read(struct call *call, struct reader *reader, struct err *err
     json_t *items = json_array();
     int r = reader_orders(reader, list_order, items, err);
 
+    hide_jobs_of(items, &call->who, hide_by_reader, reader);
     call->answer = list_ways_answer(call->state, items, call->revision);
     return r;
 }
 
-/* Orders are for jobs of all namespaces, and say nothing of a job but its number. */
 void on_orders_list(struct call *call)
 {
     struct list_ways *ways = list_ways_begin(call, &order_list);
@@ -52,6 +53,7 @@ static int order_read(struct call *call, struct reader *reader, struct err *err)
     if (r == 0) {
         call->etag = row->rev;
         call->answer = show_order(row);
+        hide_jobs(call->answer, &call->who, hide_by_reader, reader);
     }
     row_free(ROW_ORDER, row);
     return r;

@@ -159,6 +159,7 @@ TEST(another_namespace_is_not_there)
     serving_stop(&s);
 }
 
+/* Nor does it rule nodes and queues, which are everybody's. */
 TEST(an_admin_of_a_namespace_makes_no_tokens)
 {
     struct serving s;
@@ -169,6 +170,9 @@ TEST(an_admin_of_a_namespace_makes_no_tokens)
     SERVING_EXPECT_AS(&s, admin, 403, "GET /v1/tokens", "", NULL);
     SERVING_EXPECT_AS(&s, admin, 403, "POST /v1/tokens", "",
                       "{\"name\":\"b\",\"rights\":\"admin\"}");
+    SERVING_EXPECT_AS(&s, admin, 403, "POST /v1/queues", "", "{\"name\":\"stolen\"}");
+    SERVING_EXPECT_AS(&s, admin, 403, "POST /v1/nodes/n1/actions", "", "{\"action\":\"drain\"}");
+    SERVING_EXPECT_AS(&s, admin, 201, "POST /v1/jobs", "", "{\"name\":\"a\",\"image\":\"oci:/i\"}");
     serving_stop(&s);
 }
 

@@ -388,6 +388,17 @@ static bool check_queries(struct call *call)
     return true;
 }
 
+/* What needs an admin is of all namespaces: nodes, queues, orders, tokens. */
+static bool is_of_all(struct call *call, enum right needed)
+{
+    if (needed != RIGHT_ADMIN || !call->who.ns[0])
+        return true;
+    problem_set(&call->problem, PROBLEM_NOT_ALLOWED,
+                "this needs the right `admin` for all namespaces; the token `%s` is for `%s`",
+                call->who.name, call->who.ns);
+    return false;
+}
+
 /* Who asks, and whether that is enough. */
 static bool check_right(struct call *call, enum right needed)
 {
@@ -395,7 +406,7 @@ static bool check_right(struct call *call, enum right needed)
         return true;
     return auth_check(call->server->auth, http_header(call->request, "Authorization"),
                       clock_wall_ms(call->server->clock), &call->who, &call->problem) == 0 &&
-           auth_allows(&call->who, needed, &call->problem);
+           auth_allows(&call->who, needed, &call->problem) && is_of_all(call, needed);
 }
 
 static bool find_route(struct call *call)

@@ -326,6 +326,17 @@ S
     "$BERTH" cancel "$id"
 }
 
+@test "wait goes on with the others where one is not there, and names it" {
+    a=$("$BERTH" submit -o id --runtime process -- /bin/true)
+    b=$("$BERTH" submit -o id --runtime process -- sh -c 'sleep 1; exit 2')
+    run "$BERTH" wait "$a" nosuch "$b" --timeout 60s
+    [ "$status" -eq 3 ]
+    [[ $output == *nosuch* ]]
+    [[ $output == *"$b  failed"* ]]
+    run "$BERTH" wait nosuch
+    [ "$status" -eq 3 ]
+}
+
 @test "wait gives a time-out its own code" {
     id=$("$BERTH" submit -o id --runtime process -- sleep 600)
     run "$BERTH" wait "$id" --timeout 1s

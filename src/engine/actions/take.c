@@ -444,6 +444,64 @@ static bool stays_within(struct session *s, const struct job *job)
     return is_within(s, job, below);
 }
 
+/* Whether a node would hold a task of a class if it were empty. */
+static bool is_anywhere(struct session *s, const struct kind *kind)
+{
+    NODE_EACH (node, s->model) {
+        bool is_large = !fit_fixed(s, kind, node);
+        for (size_t i = 0; i < kind->asks.n && is_large; i++)
+            is_large =
+                kind->asks.at[i].value <= s->model->columns[kind->asks.at[i].dim].offers[node->at];
+        if (is_large)
+            return true;
+    }
+    return false;
+}
+
+/* Whether a waiting job could take room back from another queue, now and somewhere. */
+static bool is_claimant(struct session *s, struct job *job)
+{
+    const struct group *last = NULL;
+    struct why why;
+
+    if (!job->n[BERTH_TASK_PENDING] || !job_is_open(s, job, &why))
+        return false;
+    for (size_t i = 0; i < job->n_tasks; i++) {
+        const struct task *task = &job->tasks[i];
+        if (task->state != BERTH_TASK_PENDING || task->group == last)
+            continue;
+        last = task->group;
+        if (task_may_preempt(task) && queue_is_preemptive(s, job->queue, task) &&
+            task_may_start(s, task, &why) && is_anywhere(s, task->group->kind))
+            return true;
+    }
+    return false;
+}
+
+static void find_claimants(struct session *s)
+{
+    size_t n = 0;
+
+    JOB_EACH (job, s->model)
+        if (n < COUNT_OF(s->claimants) && job->queue && job->queue != s->claimants[0] &&
+            is_claimant(s, job))
+            s->claimants[n++] = job->queue;
+    s->knows_claimants = true;
+}
+
+/* Whether somebody waits who could take room back from the job's queue. */
+static bool has_claimants(struct session *s, const struct job *mine)
+{
+    if (mine->queue->kept->not_reclaimable)
+        return false;
+    if (!s->knows_claimants)
+        find_claimants(s);
+    for (size_t i = 0; i < COUNT_OF(s->claimants); i++)
+        if (s->claimants[i] && s->claimants[i] != mine->queue)
+            return true;
+    return false;
+}
+
 bool take_may_evict(const struct statement *stmt, const struct job *job)
 {
     const struct session *s = stmt->s;
@@ -452,7 +510,7 @@ bool take_may_evict(const struct statement *stmt, const struct job *job)
         return true;
     for (size_t i = stmt->mark; i < s->log.n; i++)
         if (s->log.at[i].kind == OP_EVICT)
-            return stays_within(stmt->s, job);
+            return stays_within(stmt->s, job) || !has_claimants(stmt->s, job);
     return true;
 }
 
