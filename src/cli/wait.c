@@ -231,20 +231,26 @@ static void listen_to(struct wait *wait)
                                                          .arg = wait });
 }
 
+static int find_job(struct cli *cli, const struct args *args, const char *word, void *arg)
+{
+    struct wait *wait = arg;
+    struct job_name name;
+    int r = job_name_find(cli, args, word, &name);
+
+    if (r == 0)
+        memcpy(VEC_ADD(&wait->jobs)->id, name.job, sizeof(name.job));
+    return r;
+}
+
+/* Those that are there; the largest code of the others. */
 static int find_jobs(struct wait *wait, const struct args *args)
 {
-    for (size_t i = 0; i < args->rest.n; i++) {
-        struct job_name name;
-        int r = job_name_find(wait->cli, args, args->rest.at[i], &name);
+    int r = cli_each(wait->cli, args, find_job, wait);
 
-        if (r != 0)
-            return r;
-        memcpy(VEC_ADD(&wait->jobs)->id, name.job, sizeof(name.job));
-    }
     wait->n_left = wait->jobs.n;
     VEC_EACH (awaited, &wait->jobs)
         awaited->wait = wait;
-    return 0;
+    return r;
 }
 
 static int wait_for_all(struct wait *wait, int64_t timeout_ms)
@@ -290,8 +296,8 @@ static int run_wait(struct cli *cli, const struct args *args)
         wait.give_up_ms = cli->give_up_ms;
     wait.is_state = text_eq(args_get(args, "exit-code"), "state");
     wait.is_quiet = args_has(args, "quiet");
-    r = find_jobs(&wait, args);
-    if (r == 0)
+    r = wait.exit_code = find_jobs(&wait, args);
+    if (wait.jobs.n > 0 && r != EXIT_UNREACHABLE && r != EXIT_CTRL_C)
         r = wait_for_all(&wait, timeout_ms);
     VEC_FINI(&wait.jobs);
     return r;
