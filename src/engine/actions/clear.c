@@ -36,6 +36,27 @@ static void put_held_first(struct session *s, struct victims *set)
     set->at = sorted;
 }
 
+/* Those whom their jobs can spare before those with whom a gang goes, where they are equally urgent. */
+static void put_spare_first(struct session *s, struct victims *set)
+{
+    struct task **sorted = ARENA_NEW0_N(s->lists, struct task *, set->n + 1);
+    size_t n = 0, end;
+
+    for (size_t from = 0; from < set->n; from = end) {
+        int64_t priority = set->at[from]->group->job->priority;
+        for (end = from; end < set->n && set->at[end]->group->job->priority == priority;)
+            end++;
+        for (int whole = 0; whole < 2; whole++)
+            for (size_t i = from; i < end; i++) {
+                const struct job *job = set->at[i]->group->job;
+                uint32_t ready = job_n_ready(job);
+                if ((ready > 1 && ready <= job->min_available) == whole)
+                    sorted[n++] = set->at[i];
+            }
+    }
+    set->at = sorted;
+}
+
 static struct victims find_victims(struct session *s, const struct task *task,
                                    const struct node *node, bool reclaim)
 {
@@ -49,6 +70,9 @@ static struct victims find_victims(struct session *s, const struct task *task,
     from.n = n;
     if (!n)
         return from;
+    /* Plugins name as many as a share or a budget spares: those whom it costs least to lose. */
+    victims_sort(s, &from, task->group->job);
+    put_spare_first(s, &from);
     set = victims_agree(s, reclaim, task, &from);
     if (set.n)
         victims_sort(s, &set, task->group->job);

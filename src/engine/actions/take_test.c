@@ -293,7 +293,7 @@ TEST(take_gives_back_nobody_whose_room_a_guarantee_needs)
 {
     check_guarded(
         (struct other[]){ { "high", 5, 2, "n1" }, { "low1", 0, 1, "n1" }, { "low2", 0, 1, "n2" } },
-        "evict s2/task.0>n2,low2/task.0>n2,j/task.0>n2");
+        "evict s1/task.0>n1,low1/task.0>n1,j/task.0>n1");
 }
 
 TEST(take_spares_what_is_young)
