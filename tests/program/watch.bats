@@ -65,6 +65,8 @@ $b cancelled" ]
     until_true 20 grep -qx "$a pending" "$SEEN"
     "$BERTH" cancel "$a"
     until_true 20 grep -qx "$a cancelled" "$SEEN"
+    b=$(submit) # who is last is kept
+    until_true 20 grep -qx "$b pending" "$SEEN"
     until_true 20 sh -c "! '$BERTH' job show $a"
     b=$(submit)
     until_true 20 grep -qx "$b pending" "$SEEN"
