@@ -104,6 +104,12 @@ enum wait_code fit_predicate(struct session *s, const struct kind *kind, const s
     return node_takes_work(node->kept->state) ? fit_coming(s, kind, node) : WAIT_NODE_NOT_READY;
 }
 
+bool fit_suits(struct session *s, const struct kind *kind, const struct node *node)
+{
+    return node->kept->state == NODE_COMING ? !fit_coming(s, kind, node)
+                                            : !fit_predicate(s, kind, node);
+}
+
 bool fit_is_resolvable(struct session *s, const struct kind *kind, const struct node *node)
 {
     enum wait_code code;

@@ -50,6 +50,8 @@ enum wait_code fit_coming(struct session *s, const struct kind *kind, const stru
 int64_t fit_free_sum(const struct model *model, const struct kind *kind, const struct node *node);
 /** What plugins and the model say of a node, room aside. */
 enum wait_code fit_predicate(struct session *s, const struct kind *kind, const struct node *node);
+/** Whether a node suits a class, room aside; a machine on its way as well as one that is there. */
+bool fit_suits(struct session *s, const struct kind *kind, const struct node *node);
 /** Whether what a node fails could end by others leaving it. */
 bool fit_is_resolvable(struct session *s, const struct kind *kind, const struct node *node);
 /** The first check that a node fails. */

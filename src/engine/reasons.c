@@ -299,7 +299,7 @@ static uint64_t most_ever(struct session *s, struct kind *kind, bool later)
     return sum;
 }
 
-static uint64_t n_ever(struct session *s, struct kind *kind)
+uint64_t kind_n_ever(struct session *s, struct kind *kind)
 {
     kind_answers_begin(s, kind);
     if (kind->n_ever == UINT64_MAX)
@@ -330,7 +330,7 @@ static uint64_t most_of(struct session *s, const struct job *job)
 
     for (size_t i = 0; i < job->n_groups && sum < job->min_available; i++) {
         uint64_t n = n_of_kind(job, i);
-        uint64_t most = n ? n_ever(s, job->groups[i].kind) : 0;
+        uint64_t most = n ? kind_n_ever(s, job->groups[i].kind) : 0;
         sum += n < most ? n : most;
     }
     return sum;
@@ -370,7 +370,7 @@ static const struct berth_reason *gang_reason(struct session *s, struct job *job
     reason->promised = seat->promised;
     reason->needed = job->min_available;
     reason->stuck_group = stuck_group(s, job, kind);
-    if (is_alike(job) && is_lasting(stuck->code) && !n_ever(s, kind)) {
+    if (is_alike(job) && is_lasting(stuck->code) && !kind_n_ever(s, kind)) {
         reason->code = stuck->code; /* not even one: what keeps each off is why, not how many */
     } else if (is_larger_than_cluster(s, job)) {
         reason->code = WAIT_LARGER_THAN_CLUSTER;
@@ -440,10 +440,9 @@ static const struct berth_reason *reason_for(struct session *s, const char *job,
 static void add(struct session *s, struct verdicts *v, const char *job, const char *group,
                 uint32_t n, const struct berth_reason *reason)
 {
-    reason = reason_for(s, job, reason);
     if (n)
         VEC_PUSH(&v->list, ((struct berth_verdict){ job, group ? arena_text(s->out, group) : NULL,
-                                                    n, reason }));
+                                                    n, reason_for(s, job, reason) }));
 }
 
 /* Those of a group that are in back-off, and until when. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "engine/actions.h"
+#include "engine/fit.h"
 #include "engine/room.h"
 
 static bool is_idle(const struct session *s, const struct task *task, const struct node *node)
@@ -13,13 +14,6 @@ static bool is_idle(const struct session *s, const struct task *task, const stru
     bool idle;
 
     return room_fail(s->model, task->group->kind, node, &idle) == FAIL_NONE && idle;
-}
-
-/* A machine that is on its way is as good as one that is there. */
-static bool is_good(struct session *s, const struct task *task, const struct node *node)
-{
-    return node->kept->state == NODE_COMING ? !fit_coming(s, task->group->kind, node)
-                                            : !fit_predicate(s, task->group->kind, node);
 }
 
 /* Promises its room to each task that still waits for it; how many do. */
@@ -32,7 +26,7 @@ static size_t hold_parts(struct session *s, const struct berth_reservation *r, s
         struct task *task = task_find(s->model, &r->parts[i].task);
         struct node *node = node_find(s->model, r->parts[i].node);
         if (!task || task->state != BERTH_TASK_PENDING || !node || node->at == NOWHERE ||
-            !is_good(s, task, node))
+            !fit_suits(s, task->group->kind, node))
             continue;
         statement_pipeline(&stmt, task, node, r->purpose == BERTH_FOR_EVICTION, 0);
         held[n++] = task;

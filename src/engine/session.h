@@ -237,6 +237,8 @@ void answer_ops(struct session *s, const struct op *ops, size_t n, const struct 
 void kind_answers_begin(const struct session *s, struct kind *kind);
 /** Why the tasks of a class wait; lives in the answer. */
 const struct berth_reason *kind_reason(struct session *s, struct kind *kind);
+/** How many tasks of a class the nodes that are there would hold if they were empty. */
+uint64_t kind_n_ever(struct session *s, struct kind *kind);
 /** Why the cluster as it is could never run tasks of a job's class, however long they wait; NULL: it
  * could. Lives in the answer. */
 const struct berth_reason *kind_never(struct session *s, const struct job *job, struct kind *kind);

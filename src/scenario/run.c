@@ -116,11 +116,11 @@ static int use_reservation(struct run *run, const char *id, const struct known_t
              : end_reservation(run, id, err);
 }
 
-static bool is_for(const struct berth_reservation *reservation, const struct known_task *task)
+static bool is_for(const struct berth_reservation *reservation, const struct berth_task_ref *task)
 {
     for (size_t i = 0; i < reservation->n_parts; i++)
-        if (text_eq(reservation->parts[i].task.job, task->ref.job) &&
-            text_eq(reservation->parts[i].task.group, task->ref.group))
+        if (text_eq(reservation->parts[i].task.job, task->job) &&
+            text_eq(reservation->parts[i].task.group, task->group))
             return true;
     return false;
 }
@@ -130,7 +130,8 @@ static int drop_reservations(struct run *run, const struct known_task *task, str
 {
     for (size_t i = run->s->reservations.n; i-- > 0;) {
         struct berth_reservation *reservation = run->s->reservations.at[i];
-        int r = is_for(reservation, task) ? use_reservation(run, reservation->id, task, err) : 0;
+        int r =
+            is_for(reservation, &task->ref) ? use_reservation(run, reservation->id, task, err) : 0;
         if (r < 0)
             return r;
     }
@@ -200,15 +201,6 @@ static const struct berth_task_ref *keep_waits(struct run *run, const struct ber
     return waits;
 }
 
-static bool is_asked_again(const struct berth_reservation *made, const struct berth_task_ref *task)
-{
-    for (size_t i = 0; i < made->n_parts; i++)
-        if (text_eq(made->parts[i].task.job, task->job) &&
-            text_eq(made->parts[i].task.group, task->group))
-            return true;
-    return false;
-}
-
 /* A reservation takes the place of its owner's, and what that one holds besides it holds on. */
 static int follow(struct run *run, struct berth_reservation *made, struct err *err)
 {
@@ -222,7 +214,7 @@ static int follow(struct run *run, struct berth_reservation *made, struct err *e
     memcpy(parts, made->parts, made->n_parts * sizeof(*parts));
     made->parts = parts;
     for (size_t i = 0; i < was->n_parts; i++)
-        if (!is_asked_again(made, &was->parts[i].task))
+        if (!is_for(made, &was->parts[i].task))
             parts[made->n_parts++] = was->parts[i];
     return end_reservation(run, made->id, err);
 }

@@ -73,9 +73,7 @@ static struct victims find_victims(struct session *s, const struct task *task,
     /* Plugins name as many as a share or a budget spares: those whom it costs least to lose. */
     victims_sort(s, &from, task->group->job);
     put_spare_first(s, &from);
-    set = victims_agree(s, reclaim, task, &from);
-    if (set.n)
-        victims_sort(s, &set, task->group->job);
+    set = victims_agree(s, reclaim, task, &from); /* in that order */
     put_held_first(s, &set);
     return set;
 }
@@ -105,18 +103,12 @@ static void evict_unit(struct statement *stmt, struct task *task, const char *re
             statement_evict(stmt, &job->tasks[i], reason);
 }
 
-bool node_suits(struct session *s, const struct kind *kind, const struct node *node)
-{
-    return node->kept->state == NODE_COMING ? !fit_coming(s, kind, node)
-                                            : !fit_predicate(s, kind, node);
-}
-
 static bool fits(struct session *s, const struct task *task, const struct node *node)
 {
     struct why why;
 
     return queue_may_allocate(s, task->group->job->queue, task->group->kind, &why) &&
-           fits_future(s, task, node, NULL) && node_suits(s, task->group->kind, node) &&
+           fits_future(s, task, node, NULL) && fit_suits(s, task->group->kind, node) &&
            protect_allows(s, task, node);
 }
 

@@ -6,9 +6,6 @@
 
 #include "engine/session.h"
 
-/** Whether the node suits a class, room left aside; a machine on its way as well as one that is there. */
-bool node_suits(struct session *s, const struct kind *kind, const struct node *node);
-
 /**
  * Makes room on a node: evicts in order until the task fits, then keeps back each, most urgent
  * first, without whom it fits too; others, where that costs less. What was done stands in the

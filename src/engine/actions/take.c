@@ -81,7 +81,7 @@ void take_room_whole(struct statement *stmt, const struct held_room *room, const
 bool take_may_try(struct session *s, const struct kind *kind, const struct node *node)
 {
     if (node->kept->state == NODE_COMING)
-        return s->rooms.n && node_suits(s, kind, node);
+        return s->rooms.n && fit_suits(s, kind, node);
     return fit_is_resolvable(s, kind, node);
 }
 
@@ -334,7 +334,7 @@ static void give_back(struct statement *stmt, const struct job *job)
             bool holds = true;
             for (size_t k = 0; k < without.n && holds; k++)
                 holds = is_loss(&without.at[k]) ||
-                        node_suits(s, without.at[k].task->group->kind, without.at[k].node);
+                        fit_suits(s, without.at[k].task->group->kind, without.at[k].node);
             if (holds) {
                 all = without;
                 i = i < all.n ? i : all.n;
@@ -444,20 +444,6 @@ static bool stays_within(struct session *s, const struct job *job)
     return is_within(s, job, below);
 }
 
-/* Whether a node would hold a task of a class if it were empty. */
-static bool is_anywhere(struct session *s, const struct kind *kind)
-{
-    NODE_EACH (node, s->model) {
-        bool is_large = !fit_fixed(s, kind, node);
-        for (size_t i = 0; i < kind->asks.n && is_large; i++)
-            is_large =
-                kind->asks.at[i].value <= s->model->columns[kind->asks.at[i].dim].offers[node->at];
-        if (is_large)
-            return true;
-    }
-    return false;
-}
-
 /* Whether a waiting job could take room back from another queue, now and somewhere. */
 static bool is_claimant(struct session *s, struct job *job)
 {
@@ -472,7 +458,7 @@ static bool is_claimant(struct session *s, struct job *job)
             continue;
         last = task->group;
         if (task_may_preempt(task) && queue_is_preemptive(s, job->queue, task) &&
-            task_may_start(s, task, &why) && is_anywhere(s, task->group->kind))
+            task_may_start(s, task, &why) && kind_n_ever(s, task->group->kind) > 0)
             return true;
     }
     return false;
