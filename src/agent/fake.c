@@ -383,6 +383,7 @@ static void on_message(struct fake *fake, struct http_request *request, const ch
         on_reports(fake, request, body);
     } else {
         fake->n_beats += text_eq(what, "beat");
+        fake->beat_ttl_ms = json_integer_value(json_object_get(body, "ttlMs"));
         note_orphans(fake, json_object_get(body, "orphans"));
         fake->n_leaves += text_eq(what, "leave");
         answer_at(fake, request, fake->generation, json_object());

@@ -47,8 +47,9 @@ struct fake {
     int64_t revision;                  /* that acks are answered with, where there is an opening */
     char seen[128];                    /* what the last message said that it had seen */
     int64_t ttl_ms, beat_ms;
-    int n_repeats; /* of reports of an end */
-    int n_starts;  /* reports of a start */
+    int n_repeats;       /* of reports of an end */
+    int n_starts;        /* reports of a start */
+    int64_t beat_ttl_ms; /* that the last beat said to count by */
     int n_requests, n_registers, n_beats, n_leaves, n_ack_messages, n_report_messages;
     struct str held;    /* the attempts of the last registration, comma behind each */
     struct str info;    /* its whole body */

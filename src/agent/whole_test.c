@@ -612,6 +612,26 @@ TEST(another_opening_of_the_ledger_is_noted_with_its_own_revision)
     fake.n_beats = 0;
     fake_wait(&fake, has_beaten, "a beat");
     CHECK_TEXT(fake.seen, "open-2 601");
+    CHECK_EQ(fake.beat_ttl_ms, fake.ttl_ms); /* it says by which lease it counts */
+    end();
+}
+
+/* Names come again in another life of the ledger; what was written under one is not shown for the next. */
+TEST(what_another_life_left_of_a_name_goes_with_its_next_start)
+{
+    CLEANUP(freep) char *folder = NULL, *file = NULL;
+    struct err err = { 0 };
+
+    begin();
+    folder = text_format("%s/ended/j-1.task.0.1", fake.dir);
+    file = text_format("%s/log.0", folder);
+    CHECK_OK(file_make_dirs(folder, 0700, &err), &err);
+    CHECK_OK(file_write(AT_FDCWD, file, "secret", 6, 0600, false, &err), &err);
+    fake_spawn(&fake, NULL);
+    fake_wait(&fake, fake_has_stream, "the stream of work");
+    fake_add(&fake, "j-1/task.0#1", TRUE_SPEC);
+    fake_wait(&fake, fake_all_ended, "its end");
+    CHECK_EQ(access(folder, F_OK), -1);
     end();
 }
 

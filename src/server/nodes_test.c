@@ -1,4 +1,5 @@
 #include "base/name.h"
+#include "base/node_lease.h"
 #include "server/scene.h"
 
 /* One ready node, one job bound to it: what most tests begin with. */
@@ -376,6 +377,42 @@ TEST(nodes_ask_an_agent_of_another_life_for_what_was_let_start)
     CHECK_EQ(scene_job_state(&stage.scene, stage.job), JOB_PENDING); /* no try was spent */
     CHECK_EQ(agent_say(&stage.agent, "beat", "\"orphans\":[\"j-9/w.0#1\"]", NULL), 200);
     CHECK_EQ(agent_say(&stage.agent, "beat", "\"orphans\":[7]", NULL), 422);
+    stage_close(&stage);
+}
+
+/* The lease of n1 after a beat that says so, of a server with another. */
+static int64_t lease_after(struct stage *stage, const char *said)
+{
+    struct row_node *row = NULL;
+    struct err err = { 0 };
+    struct reader *reader;
+    int64_t ttl_ms;
+
+    CHECK_EQ(agent_say(&stage->agent, "beat", said, NULL), 200);
+    reader = scene_read(&stage->scene);
+    CHECK_OK(reader_node(reader, "n1", &row, &err), &err);
+    ttl_ms = row->ttl_ms;
+    row_free(ROW_NODE, row);
+    reader_close(reader);
+    return ttl_ms;
+}
+
+TEST(nodes_hear_by_which_lease_an_agent_counts)
+{
+    struct op *op = op_new(OP_BEAT, NULL, NULL);
+    struct stage stage;
+
+    stage_open(&stage);
+    stage_start(&stage);
+    op->beat.node = text_copy("n1"); /* the server's was longer, and is not any more */
+    op->beat.generation = 1;
+    op->beat.ttl_ms = 2 * (int64_t)NODE_LEASE_TTL_MS;
+    scene_ask(&stage.scene, op);
+    op_free(op);
+    CHECK_EQ(lease_after(&stage, ""), 2 * NODE_LEASE_TTL_MS);
+    CHECK_EQ(lease_after(&stage, "\"ttlMs\":600000"), 2 * NODE_LEASE_TTL_MS);
+    CHECK_EQ(lease_after(&stage, "\"ttlMs\":300000"), NODE_LEASE_TTL_MS);
+    CHECK_EQ(agent_say(&stage.agent, "beat", "\"ttlMs\":0", NULL), 422);
     stage_close(&stage);
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "berth/engine.h"
+#include "server/hide.h"
 
 enum { DEADLINE_MS = 20000 };
 
@@ -84,5 +85,28 @@ TEST(orders_take_nothing_that_will_not_do)
     SERVING_EXPECT_AS(&s, token, 200, "GET /v1/orders", "", NULL);
     SERVING_EXPECT_AS(&s, token, 403, act, "", "{\"action\":\"fail\"}");
     SERVING_EXPECT_AS(&s, NULL, 401, "GET /v1/orders", "", NULL);
+    serving_stop(&s);
+}
+
+/* An order is everybody's to see; whom it is for is not. */
+TEST(orders_name_no_job_of_another_namespace)
+{
+    CLEANUP(freep) char *show = NULL, *job = NULL;
+    struct serving s;
+    char key[80], token[80];
+
+    start(&s, key);
+    job = text_copy(serving_get(&s, "items.0.job"));
+    show = text_format("GET /v1/orders/%s", key);
+    SERVING_EXPECT(&s, 201, "POST /v1/tokens", "",
+                   "{\"name\":\"l\",\"rights\":\"viewer\",\"namespace\":\"lab\"}");
+    snprintf(token, sizeof(token), "%s", serving_get(&s, "token"));
+    SERVING_EXPECT_AS(&s, token, 200, "GET /v1/orders", "", NULL);
+    CHECK_TEXT(serving_get(&s, "items.0.key"), key);
+    CHECK_TEXT(serving_get(&s, "items.0.job"), HIDDEN_JOB);
+    SERVING_EXPECT_AS(&s, token, 200, show, "", NULL);
+    CHECK_TEXT(serving_get(&s, "job"), HIDDEN_JOB);
+    SERVING_EXPECT(&s, 200, show, "", NULL);
+    CHECK_TEXT(serving_get(&s, "job"), job);
     serving_stop(&s);
 }

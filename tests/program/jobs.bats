@@ -333,6 +333,11 @@ S
     [ "$status" -eq 3 ]
     [[ $output == *nosuch* ]]
     [[ $output == *"$b  failed"* ]]
+    # An id is not looked up before: it is not there when it is waited for.
+    run "$BERTH" wait "$a" j-999999 "$b" --timeout 60s
+    [ "$status" -eq 3 ]
+    [[ $output == *j-999999* ]]
+    [[ $output == *"$b  failed"* ]]
     run "$BERTH" wait nosuch
     [ "$status" -eq 3 ]
 }
