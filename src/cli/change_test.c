@@ -2,90 +2,21 @@
  * A limit that is moved, and answers that are lost on the way: it is moved once. The server is a
  * thread that answers by a script, one request after the other.
  */
-#include <poll.h>
-#include <pthread.h>
-#include <stdatomic.h>
+#include <string.h>
 
-#include "base/file.h"
-#include "base/test_http.h"
+#include "base/test_script.h"
 #include "cli/cli.h"
 #include "cli/exit.h"
 
-struct script {
-    int fd;
-    uint16_t port;
-    const char *const *answers; /* one a request; "" closes the connection without one */
-    struct str heard; /* the requests' first lines and If-Match, once the thread is over */
-    size_t n;
-    pthread_t thread;
-};
-
-/* Reads one request; false when the peer has closed. */
-static bool read_request(struct script *script, int fd)
+/* What was asked: the methods, each with its If-Match. */
+static void note(void *arg, const char *request)
 {
-    CLEANUP(str_fini) struct str text = { 0 };
-    const char *end = NULL, *length, *match;
-    size_t want = 0;
+    struct str *heard = arg;
+    const char *match = strcasestr(request, "if-match:");
 
-    while (!end || text.len < want) {
-        if (!test_hear(fd, &text))
-            return false;
-        end = strstr(text.data, "\r\n\r\n");
-        length = strcasestr(text.data, "content-length:");
-        want =
-            end ? (size_t)(end + 4 - text.data) + (length ? strtoul(length + 15, NULL, 10) : 0) : 0;
-    }
-    match = strcasestr(text.data, "if-match:");
-    str_addf(&script->heard, "%s%.*s", script->heard.len ? "; " : "", (int)strcspn(text.data, " "),
-             text.data);
+    str_addf(heard, "%s%.*s", heard->len ? "; " : "", (int)strcspn(request, " "), request);
     if (match)
-        str_addf(&script->heard, " %.*s", (int)strcspn(match + 10, "\r"), match + 10);
-    return true;
-}
-
-static void serve(struct script *script, int fd)
-{
-    while (script->answers[script->n] && read_request(script, fd)) {
-        const char *answer = script->answers[script->n++];
-        if (!*answer)
-            break;
-        test_say(fd, answer);
-    }
-    close(fd);
-}
-
-static void *run_script(void *arg)
-{
-    struct script *script = arg;
-    struct pollfd ready = { .fd = script->fd, .events = POLLIN };
-
-    while (poll(&ready, 1, -1) > 0 && !(ready.revents & POLLHUP)) {
-        int fd = accept4(script->fd, NULL, NULL, SOCK_CLOEXEC);
-        if (fd >= 0)
-            serve(script, fd);
-    }
-    return NULL;
-}
-
-static void script_begin(struct script *script, const char *const *answers)
-{
-    struct sockaddr_in addr = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
-    socklen_t n = sizeof(addr);
-
-    *script = (struct script){ .answers = answers };
-    script->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    CHECK_EQ(bind(script->fd, (struct sockaddr *)&addr, n), 0);
-    CHECK_EQ(listen(script->fd, 16), 0);
-    CHECK_EQ(getsockname(script->fd, (struct sockaddr *)&addr, &n), 0);
-    script->port = ntohs(addr.sin_port);
-    CHECK_EQ(pthread_create(&script->thread, NULL, run_script, script), 0);
-}
-
-static void script_end(struct script *script)
-{
-    shutdown(script->fd, SHUT_RDWR);
-    pthread_join(script->thread, NULL);
-    close(script->fd);
+        str_addf(heard, " %.*s", (int)strcspn(match + 10, "\r"), match + 10);
 }
 
 #define JOB(etag, limit)                                                                           \
@@ -134,7 +65,8 @@ TEST(a_limit_is_moved_once)
     static const struct verb *const verbs[] = { &verb_job_set };
 
     ROW_EACH (c, rows) {
-        struct script script;
+        CLEANUP(str_fini) struct str heard = { 0 };
+        struct script script = { .on_request = note, .arg = &heard };
         CLEANUP(freep) char *addr = NULL;
 
         script_begin(&script, c->answers);
@@ -145,7 +77,6 @@ TEST(a_limit_is_moved_once)
         };
         CHECK_EQ(cli_main(verbs, 1, NULL, COUNT_OF(argv), argv), c->exit_code);
         script_end(&script);
-        CHECK_TEXT(str_text(&script.heard), c->heard);
-        str_fini(&script.heard);
+        CHECK_TEXT(str_text(&heard), c->heard);
     }
 }

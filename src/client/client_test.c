@@ -1,131 +1,21 @@
 #include "client/client.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/test.h"
+#include "base/test_script.h"
 #include "base/vec.h"
-
-/* ---- A server that says what it was told to, byte by byte ---- */
-
-enum { REQUEST_MAX = 16 << 10, CONNECTIONS_MAX = 15 };
-
-struct script {
-    int fd;
-    uint16_t port;
-    const char *const *answers; /* one a request, in turn; "" closes; ends with NULL */
-    atomic_int n_requests, n_connections;
-    pthread_mutex_t lock;
-    char last[REQUEST_MAX]; /* under lock: the last request, head and body */
-    pthread_t thread;
-};
-
-/* Reads one request into script->last; false when the peer closed. */
-static bool read_request(struct script *script, int fd)
-{
-    char text[REQUEST_MAX];
-    size_t n = 0, want = SIZE_MAX;
-
-    while (n < want) {
-        ssize_t got = read(fd, text + n, REQUEST_MAX - 1 - n);
-        if (got <= 0)
-            return false;
-        n += (size_t)got;
-        text[n] = '\0';
-        const char *end = strstr(text, "\r\n\r\n");
-        const char *length = strcasestr(text, "content-length:");
-        if (end)
-            want = (size_t)(end + 4 - text) +
-                   (length && length < end ? strtoul(length + 15, NULL, 10) : 0);
-    }
-    pthread_mutex_lock(&script->lock);
-    /* cppcheck-suppress uninitvar ; something is wanted at first */
-    memcpy(script->last, text, n + 1);
-    pthread_mutex_unlock(&script->lock);
-    return true;
-}
-
-/* The last request; yours. */
-static char *last_of(struct script *script)
-{
-    char *text;
-
-    pthread_mutex_lock(&script->lock);
-    text = text_copy(script->last);
-    pthread_mutex_unlock(&script->lock);
-    return text;
-}
-
-/* Answers one request; false when the connection is over. */
-static bool serve(struct script *script, int fd)
-{
-    const char *answer;
-
-    if (!read_request(script, fd))
-        return false;
-    answer = script->answers[atomic_fetch_add(&script->n_requests, 1)];
-    return answer && *answer && file_write_all(fd, answer, strlen(answer)) == 0 &&
-           !strstr(answer, "close\r\n");
-}
-
-static void *run_script(void *arg)
-{
-    struct script *script = arg;
-    struct pollfd fds[CONNECTIONS_MAX + 1] = { { .fd = script->fd, .events = POLLIN } };
-    nfds_t n = 1;
-
-    while (poll(fds, n, -1) > 0 && !(fds[0].revents & POLLHUP)) {
-        for (nfds_t i = 1; i < n; i++) {
-            if (!fds[i].revents || serve(script, fds[i].fd))
-                continue;
-            close(fds[i].fd);
-            fds[i--] = fds[--n];
-        }
-        if (fds[0].revents && n <= CONNECTIONS_MAX) {
-            fds[n++] = (struct pollfd){ .fd = accept4(script->fd, NULL, NULL, SOCK_CLOEXEC),
-                                        .events = POLLIN };
-            atomic_fetch_add(&script->n_connections, 1);
-        }
-    }
-    while (n > 1)
-        close(fds[--n].fd);
-    return NULL;
-}
-
-static void script_begin(struct script *script, const char *const *answers)
-{
-    struct sockaddr_in addr = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
-    socklen_t n = sizeof(addr);
-
-    *script = (struct script){ .answers = answers, .lock = PTHREAD_MUTEX_INITIALIZER };
-    script->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    CHECK_EQ(bind(script->fd, (struct sockaddr *)&addr, n), 0);
-    CHECK_EQ(listen(script->fd, 16), 0);
-    CHECK_EQ(getsockname(script->fd, (struct sockaddr *)&addr, &n), 0);
-    script->port = ntohs(addr.sin_port);
-    CHECK_EQ(pthread_create(&script->thread, NULL, run_script, script), 0);
-}
-
-static void script_end(struct script *script)
-{
-    shutdown(script->fd, SHUT_RDWR);
-    pthread_join(script->thread, NULL);
-    close(script->fd);
-}
 
 /* A port on loopback where nobody listens. */
 static uint16_t closed_port(void)
 {
-    struct script script;
+    struct script script = { 0 };
     static const char *const none[] = { NULL };
 
     script_begin(&script, none);
@@ -200,7 +90,7 @@ static const struct {
 TEST(call_repeats_only_what_may_be_repeated)
 {
     ROW_EACH (c, rows) {
-        struct script script;
+        struct script script = { 0 };
         struct client_answer answer = { 0 };
         struct err err = { 0 };
         struct client_request request = { .method = c->method,
@@ -232,7 +122,7 @@ TEST(call_sends_and_takes_what_belongs_to_it)
                                            "Content-Length: 12\r\n\r\n{\"id\":\"j-1\"}",
                                            OK, NULL };
     static const char *const headers[] = { "Idempotency-Key: k1", NULL };
-    struct script script;
+    struct script script = { 0 };
     struct client_answer answer = { 0 };
     struct err err = { 0 };
     struct client_request request = { .method = "POST",
@@ -254,7 +144,7 @@ TEST(call_sends_and_takes_what_belongs_to_it)
     CHECK_TEXT(answer.content_type, "application/json");
     CHECK_EQ(answer.retry_after_ms, 3000);
     CHECK(answer.is_replayed);
-    CLEANUP(freep) char *last = last_of(&script);
+    CLEANUP(freep) char *last = script_last(&script);
     CHECK(text_begins(last, "POST /v1/jobs?a=b HTTP/1.1\r\n"));
     CHECK(strstr(last, "\r\nAuthorization: Bearer secret\r\n"));
     CHECK(strstr(last, "\r\nIdempotency-Key: k1\r\n"));
@@ -290,7 +180,7 @@ TEST(call_gives_up_when_its_time_is_over)
 TEST(call_once_is_not_repeated)
 {
     static const char *const answers[] = { BUSY, OK, NULL };
-    struct script script;
+    struct script script = { 0 };
     struct client_answer answer = { 0 };
     struct err err = { 0 };
     struct client_request request = { .method = "GET", .path = "/", .is_once = true };
@@ -319,7 +209,7 @@ TEST(call_once_is_not_repeated)
 TEST(call_goes_to_the_next_address)
 {
     static const char *const answers[] = { OK, NULL };
-    struct script script;
+    struct script script = { 0 };
     struct client_answer answer = { 0 };
     struct err err = { 0 };
     struct client_request request = { .method = "POST", .path = "/" };
@@ -411,7 +301,7 @@ static const struct {
 TEST(stream_hands_on_bytes_and_says_how_it_ended)
 {
     ROW_EACH (c, streams) {
-        struct script script;
+        struct script script = { 0 };
         struct heard heard = { .most = c->most };
         struct client_answer answer = { 0 };
         struct err err = { 0 };
@@ -434,7 +324,7 @@ TEST(stream_hands_on_bytes_and_says_how_it_ended)
 TEST(interrupt_ends_the_next_call_until_resumed)
 {
     static const char *const answers[] = { OK, OK, NULL };
-    struct script script;
+    struct script script = { 0 };
     struct client_answer answer = { 0 };
     struct err err = { 0 };
     struct client_request request = { .method = "GET", .path = "/" };
@@ -494,7 +384,7 @@ TEST(send_answers_each_on_the_loop)
 {
     static const char *const answers[] = { OK, OK, OK, OK, OK, OK, OK, OK, OK, NULL };
     size_t n_fds = test_count_fds();
-    struct script script;
+    struct script script = { 0 };
     struct scene scene;
     struct client_request request = {
         .method = "POST", .path = "/", .body = "x", .n_body = 1, .is_repeatable = true
@@ -524,7 +414,7 @@ TEST(send_answers_each_on_the_loop)
 
 TEST(send_to_nobody_says_so)
 {
-    struct script script;
+    struct script script = { 0 };
     static const char *const none[] = { NULL };
     struct scene scene;
     struct client_request request = { .method = "GET", .path = "/" };
@@ -584,7 +474,7 @@ static const struct {
 TEST(listen_says_whole_lines)
 {
     ROW_EACH (c, listenings) {
-        struct script script;
+        struct script script = { 0 };
         struct scene scene;
         struct client_request request = { .method = "GET", .path = "/", .idle_ms = 300 };
 
