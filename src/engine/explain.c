@@ -82,6 +82,17 @@ fail_t explain_fail(struct session *s, const struct kind *kind, const struct nod
     return fail == FAIL_NONE && comes ? fails_now(s->model, kind, node) : fail;
 }
 
+/* Details are of a class of tasks; which of the holders are the job's own, they do not say. */
+static void mark_own(const struct job *job, struct arena *arena, struct berth_node_reason *out)
+{
+    struct berth_holder *list =
+        out->n_holders ? arena_copy(arena, out->holders, out->n_holders * sizeof(*list)) : NULL;
+
+    for (size_t i = 0; i < out->n_holders; i++)
+        list[i].is_own = text_eq(list[i].job, job->id);
+    out->holders = list;
+}
+
 static void explain_node(struct session *s, const struct task *task, struct node *node,
                          struct arena *arena, struct berth_node_reason *out)
 {
@@ -90,9 +101,7 @@ static void explain_node(struct session *s, const struct task *task, struct node
 
     out->node = arena_text(arena, node->id);
     detail_of(s->model, kind, node, fail, arena, out);
-    for (size_t i = 0; i < out->n_holders; i++)
-        if (text_eq(out->holders[i].job, task->group->job->id))
-            ((struct berth_holder *)out->holders)[i].is_own = true;
+    mark_own(task->group->job, arena, out);
     if (fail == FAIL_NONE)
         fit_scores(s, task, &node, 1, &out->score);
 }
