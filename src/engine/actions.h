@@ -48,10 +48,12 @@ void rounds_add_lines(struct rounds *rounds, bool (*may)(struct session *s, stru
  */
 void rounds_go_on(struct rounds *rounds, struct job *job);
 /**
- * A queue's lines whose first found no place in this round have another try, as something changed;
- * in cold cycles each of their jobs.
+ * A queue's lines (NULL: those of all) whose first found no place in this round have another try, as something
+ * changed; in cold cycles each of their jobs. Queues that had left the round come back for it.
  */
 void rounds_stir(struct rounds *rounds, const struct queue *queue);
+/** Says that a queue that was taken out has no more jobs. */
+void rounds_leave(struct rounds *rounds, struct queue *queue);
 
 /** Whether a job may be placed in this session: open, admitted, valid. Notes why not. */
 bool job_is_admitted(struct session *s, struct job *job);
@@ -61,6 +63,12 @@ bool job_is_admitted(struct session *s, struct job *job);
  * others; all it needs, or nothing.
  */
 bool take_room(struct session *s, struct job *job, bool reclaim);
+enum taken { TAKEN_NOTHING, TAKEN_ROOM, TAKEN_LATER };
+/**
+ * Likewise in the turn that a job has in allocate, by those actions that the configuration names. Where
+ * `puts_off`, TAKEN_LATER says that it could, and would go beyond its queue's share.
+ */
+enum taken take_in_turn(struct session *s, struct job *job, bool puts_off);
 /** Whether queues take back what others hold beyond their shares, by the laws of other profiles than volcano. */
 bool is_taken_back(const struct session *s);
 /** Holds the room of all reservations for their owners, and binds what is free of it. */

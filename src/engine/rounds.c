@@ -38,7 +38,7 @@ void rounds_fini(struct rounds *rounds)
         if (seat->jobs)
             pq_fini(seat->jobs);
         seat->jobs = NULL;
-        seat->is_listed = false;
+        seat->is_listed = seat->has_left = false;
     }
     VEC_FINI(&rounds->listed);
     VEC_FINI(&rounds->in_vain);
@@ -167,21 +167,39 @@ void rounds_go_on(struct rounds *rounds, struct job *job)
     rounds_return_job(rounds, next);
 }
 
+/* A queue that had left the round is back in it, if it has jobs. */
+static void come_back(struct rounds *rounds, struct queue *queue)
+{
+    struct queue_seat *seat = queue_seat_of(rounds->s, queue);
+
+    if (!seat->has_left || !seat->jobs || !seat->jobs->items.n)
+        return;
+    seat->has_left = false;
+    pq_push(&rounds->queues, queue);
+}
+
 void rounds_stir(struct rounds *rounds, const struct queue *queue)
 {
     LINE_EACH (line, rounds->s) {
-        if (line->is_stuck && line->head->queue == queue) {
+        if (line->is_stuck && (!queue || line->head->queue == queue)) {
             line->is_stuck = false;
             rounds_return_job(rounds, line->head);
         }
     }
     for (size_t i = rounds->in_vain.n; i-- > 0;) {
         struct job *job = rounds->in_vain.at[i];
-        if (job->queue != queue)
+        if (queue && job->queue != queue)
             continue;
         VEC_SWAP_OUT(&rounds->in_vain, i);
         rounds_return_job(rounds, job);
     }
+    VEC_EACH (left, &rounds->listed)
+        come_back(rounds, *left);
+}
+
+void rounds_leave(struct rounds *rounds, struct queue *queue)
+{
+    queue_seat_of(rounds->s, queue)->has_left = true;
 }
 
 void rounds_return_queue(struct rounds *rounds, struct queue *queue)

@@ -82,8 +82,8 @@ struct seat {
 
 /* What a session knows about a queue: hangs on queue->seat. */
 struct queue_seat {
-    struct pq *jobs; /* of the action that runs */
-    bool is_listed;
+    struct pq *jobs;            /* of the action that runs */
+    bool is_listed, has_left;   /* the round of that action */
     bool has_head;              /* one of its jobs has room kept: see protect.h */
     bool is_looked_up;          /* who closed it */
     const struct queue *closed; /* it, or the nearest above it, that takes no new tasks; NULL */

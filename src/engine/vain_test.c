@@ -5,6 +5,9 @@
  * That holds where room is as good as any other: on one node, or where all tasks are alike and nodes hold a
  * whole number of them. Elsewhere a job may wait for room in one piece that another's share is spread over.
  *
+ * Where work runs already and more arrives, who begins from then on is evicted by nobody who arrived with it, in one
+ * queue: an urgent job that has to evict has its turn before less urgent ones get what is free.
+ *
  * BERTH_PROOF_ROUNDS says how many clusters are drawn.
  */
 #include <stdlib.h>
@@ -13,7 +16,7 @@
 
 enum { QUEUES = 5, JOBS = 10, CYCLES = 5, STEP_MS = 5000 };
 
-static uint64_t n_random, n_gangs_begun, n_waiting;
+static uint64_t n_random, n_gangs_begun, n_waiting, n_evicted;
 
 struct drawn {
     struct world w;
@@ -152,4 +155,87 @@ TEST(vain_nothing_begins_to_be_evicted_where_tasks_are_alike)
 TEST(vain_nothing_begins_to_be_evicted_on_one_node)
 {
     prove(rounds(1500), false);
+}
+
+/* Tasks that were evicted in the last cycle have ended, and wait again. */
+static void end_evicted(struct drawn *d, const struct berth_group *group)
+{
+    for (size_t i = 0; i < group->n_parts; i++)
+        if (group->parts[i].kind == BERTH_PART_EVICT)
+            world_tell(&d->w, BERTH_TASK,
+                       &(struct berth_task){ .job = group->parts[i].task.job,
+                                             .group = group->parts[i].task.group,
+                                             .index = group->parts[i].task.index,
+                                             .attempt = group->parts[i].task.attempt,
+                                             .state = BERTH_TASK_PENDING });
+}
+
+/* Adds who begins by a group to a list; whether it evicts one of the list. */
+static bool evicts_one_of(struct drawn *d, const struct berth_group *group, struct str *begun)
+{
+    bool does = false;
+
+    for (size_t i = 0; i < group->n_parts; i++) {
+        const struct berth_part *part = &group->parts[i];
+        const char *name = arena_format(&d->w.arena, " %s.%" PRIu32 "#%" PRIu32 " ", part->task.job,
+                                        part->task.index, part->task.attempt);
+        if (part->kind == BERTH_PART_BIND)
+            str_add(begun, name);
+        does = does || (part->kind == BERTH_PART_EVICT && strstr(str_text(begun), name));
+        n_evicted += part->kind == BERTH_PART_EVICT;
+    }
+    return does;
+}
+
+static void hold_nobody_new_evicted(struct drawn *d, struct str *begun)
+{
+    bool evicts = false;
+
+    for (size_t i = 0; i < d->w.out.n_groups; i++)
+        end_evicted(d, &d->w.out.groups[i]);
+    world_cycle(&d->w);
+    str_addf(&d->text, "%s\n", world_groups(&d->w));
+    for (size_t i = 0; i < d->w.out.n_groups; i++)
+        evicts = evicts_one_of(d, &d->w.out.groups[i], begun) || evicts;
+    if (evicts)
+        print_error("%s\n", str_text(&d->text));
+    CHECK(!evicts);
+    world_accept(&d->w, BERTH_TASK_RUNNING);
+    d->w.in.now_ms += STEP_MS;
+}
+
+static void prove_arrival(uint64_t n, bool is_alike)
+{
+    uint64_t random = test_seed();
+
+    for (n_random = n_evicted = 0; n_random < n; n_random++) {
+        struct drawn d = { .random = test_random(&random), .is_alike = is_alike, .n_queues = 1 };
+        uint64_t n_jobs = 0;
+        d.is_leaf[0] = true;
+        world_init(&d.w);
+        world_queue(&d.w, "q0");
+        draw_nodes(&d);
+        while (n_jobs < 2 + n_random % 4)
+            draw_job(&d, n_jobs++);
+        for (int time = 0; time < 2; time++) {
+            CLEANUP(str_fini) struct str begun = { 0 };
+            for (int cycle = 0; cycle < CYCLES; cycle++)
+                hold_nobody_new_evicted(&d, &begun);
+            while (!time && n_jobs < JOBS)
+                draw_job(&d, n_jobs++);
+        }
+        str_fini(&d.text);
+        world_fini(&d.w);
+    }
+    CHECK(n < 100 || n_evicted > n / 5);
+}
+
+TEST(vain_nobody_new_is_evicted_where_tasks_are_alike)
+{
+    prove_arrival(rounds(1000), true);
+}
+
+TEST(vain_nobody_new_is_evicted_on_one_node)
+{
+    prove_arrival(rounds(1000), false);
 }

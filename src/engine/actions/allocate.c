@@ -171,6 +171,45 @@ static void visit_domains(struct session *s, struct rounds *rounds, struct job *
         protect_head(s, job);
 }
 
+/* A job that has its place; where there is more of it, it comes to its turn again. */
+static void settle(struct session *s, struct rounds *rounds, struct job *job)
+{
+    struct seat *seat = seat_of(s, job);
+
+    if (job_is_ready(s, job) && seat->next < seat->list.n)
+        rounds_return_job(rounds, job);
+}
+
+/*
+ * What nobody holds is not enough: room is made in the job's turn, not in an action behind this one. Else those
+ * behind it would take some of what is free, and be evicted for it a cycle later, or keep it waiting.
+ */
+static enum taken make_room(struct session *s, struct rounds *rounds, struct job *job,
+                            bool puts_off)
+{
+    struct seat *seat = seat_of(s, job);
+    size_t n = s->log.n;
+    enum taken taken = take_in_turn(s, job, puts_off);
+
+    if (taken != TAKEN_ROOM)
+        return taken;
+    forget_failures(seat, job);
+    seat->next = 0;
+    settle(s, rounds, job);
+    while (n < s->log.n && s->log.at[n].kind != OP_EVICT)
+        n++;
+    if (n < s->log.n)
+        rounds_stir(rounds, NULL);
+    return taken;
+}
+
+/* By what it takes not yet, others of its tasks may have found no place. */
+static void put_off(struct seat *seat, const struct job *job, size_t next)
+{
+    forget_failures(seat, job);
+    seat->next = next;
+}
+
 /* Where `puts_off`, nothing is given to the job yet; true: for that alone it got nothing, and is to be
  * visited again. */
 static bool visit(struct session *s, struct rounds *rounds, struct job *job, bool puts_off)
@@ -178,9 +217,9 @@ static bool visit(struct session *s, struct rounds *rounds, struct job *job, boo
     struct seat *seat = seat_of(s, job);
     size_t next = seat->next;
     struct statement stmt;
-    bool done;
+    bool done = false;
 
-    if (seat->is_refused)
+    if (seat->is_refused || seat->was_taken)
         return false;
     seat->was_tried = true;
     seat->why.code = WAIT_NONE;
@@ -189,32 +228,34 @@ static bool visit(struct session *s, struct rounds *rounds, struct job *job, boo
             visit_domains(s, rounds, job);
         return puts_off;
     }
-    if (has_failed(s, job)) {
-        protect_head(s, job);
-        return false;
+    if (!has_failed(s, job)) {
+        stmt = allocate_tasks(s, job, &done);
+        if (job->min_available > 1 && s->policy->gang_search_steps && !job_is_ready(s, job))
+            done = search_further(s, job, done, &stmt);
+        if (!done)
+            note_failed(s, job);
     }
-    stmt = allocate_tasks(s, job, &done);
-    if (job->min_available > 1 && s->policy->gang_search_steps && !job_is_ready(s, job))
-        done = search_further(s, job, done, &stmt);
     if (!done) {
-        note_failed(s, job);
-        protect_head(s, job);
+        enum taken taken = make_room(s, rounds, job, puts_off);
+        if (taken == TAKEN_LATER)
+            put_off(seat, job, next);
+        if (taken == TAKEN_NOTHING)
+            protect_head(s, job);
+        return taken == TAKEN_LATER;
     }
-    if (done && !protect_admits(s, job)) {
+    if (!protect_admits(s, job)) {
         statement_discard(&stmt);
         return false;
     }
-    if (done && puts_off && s->log.n > stmt.mark) {
+    if (puts_off && s->log.n > stmt.mark) {
         statement_discard(&stmt);
-        forget_failures(seat, job); /* by what it takes not yet, others of it may have found none */
-        seat->next = next;
+        put_off(seat, job, next);
         return true;
     }
-    if (!done || !job_is_ready(s, job))
+    if (!job_is_ready(s, job))
         return false; /* what is only promised keeps its place until the session ends */
     statement_commit(&stmt, job);
-    if (seat->next < seat->list.n)
-        rounds_return_job(rounds, job);
+    settle(s, rounds, job);
     return false;
 }
 
@@ -362,8 +403,12 @@ static bool give_turn(struct session *s, struct turns *turns, struct queue *queu
         return false;
     }
     job = rounds_job(&turns->rounds, queue);
-    if (!job)
-        return turns->stage == STAGE_PASSING;
+    if (!job && turns->stage == STAGE_PASSING)
+        return true;
+    if (!job) {
+        rounds_leave(&turns->rounds, queue);
+        return false;
+    }
     list_tasks(s, job);
     seat_of(s, job)->forgets = turns->forgets;
     if (is_put_off(s, turns, job))

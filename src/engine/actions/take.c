@@ -500,9 +500,10 @@ bool take_may_evict(const struct statement *stmt, const struct job *job)
     return true;
 }
 
-bool take_room(struct session *s, struct job *job, bool reclaim)
+/* All that a job needs, in a statement; or nothing. */
+static bool find_room(struct statement *stmt, struct job *job, bool reclaim)
 {
-    struct statement stmt = statement_open(s);
+    struct session *s = stmt->s;
     struct victims tasks;
     bool is_short;
 
@@ -524,24 +525,66 @@ bool take_room(struct session *s, struct job *job, bool reclaim)
             take_held(s, tasks.at[i], reclaim);
     }
     is_short = take_is_short(s, job) || !job_is_pipelined(s, job);
-    if (is_short || !statement_has_losers(&stmt)) {
-        statement_discard(&stmt);
+    if (is_short || !statement_has_losers(stmt)) {
+        statement_discard(stmt);
         if (is_short) /* one that needs nobody's room says nothing of those that need more */
             note_failed(s, job, tasks.n, reclaim);
         return false;
     }
     if (s->policy->victim_set == VICTIM_SET_MINIMAL)
-        give_back(&stmt, job);
+        give_back(stmt, job);
     if (!protect_admits(s, job)) {
-        statement_discard(&stmt);
+        statement_discard(stmt);
         return false;
     }
-    if (!reclaim && !take_may_evict(&stmt, job)) {
-        statement_discard(&stmt);
+    if (!reclaim && !take_may_evict(stmt, job)) {
+        statement_discard(stmt);
         note_failed(s, job, tasks.n, reclaim);
         return false;
     }
-    take_bind_at_once(&stmt, job);
-    seat_of(s, job)->why.code = WAIT_NONE; /* of allocate */
-    return statement_commit(&stmt, job);
+    return true;
+}
+
+static bool keep_room(struct statement *stmt, struct job *job)
+{
+    take_bind_at_once(stmt, job);
+    seat_of(stmt->s, job)->why.code = WAIT_NONE; /* of allocate */
+    return statement_commit(stmt, job);
+}
+
+bool take_room(struct session *s, struct job *job, bool reclaim)
+{
+    struct statement stmt = statement_open(s);
+
+    return find_room(&stmt, job, reclaim) && keep_room(&stmt, job);
+}
+
+static enum taken take_by(struct session *s, struct job *job, bool reclaim, bool puts_off)
+{
+    struct statement stmt = statement_open(s);
+
+    if (!find_room(&stmt, job, reclaim))
+        return TAKEN_NOTHING;
+    if (puts_off && !is_within(s, job, ARENA_NEW0_N(s->lists, wide, s->model->dims.n + 1))) {
+        statement_discard(&stmt);
+        return TAKEN_LATER;
+    }
+    return keep_room(&stmt, job) ? TAKEN_ROOM : TAKEN_NOTHING;
+}
+
+enum taken take_in_turn(struct session *s, struct job *job, bool puts_off)
+{
+    const struct setup *setup = s->setup;
+    const char *action = s->action;
+    enum taken taken = TAKEN_NOTHING;
+
+    if (setup->is_reference || setup->is_beam || !take_is_wanted(s, job))
+        return TAKEN_NOTHING;
+    for (size_t i = 0; i < setup->n_actions && taken == TAKEN_NOTHING; i++) {
+        s->action = setup->actions[i]->name;
+        if (setup->actions[i] == &action_preempt || setup->actions[i] == &action_reclaim)
+            taken = take_by(s, job, setup->actions[i] == &action_reclaim, puts_off);
+    }
+    s->action = action;
+    return taken;
 }
