@@ -63,12 +63,12 @@ bool job_is_admitted(struct session *s, struct job *job);
  * others; all it needs, or nothing.
  */
 bool take_room(struct session *s, struct job *job, bool reclaim);
-enum taken { TAKEN_NOTHING, TAKEN_ROOM, TAKEN_LATER };
+enum given { GIVEN_NOTHING, GIVEN_ROOM, GIVEN_LATER };
 /**
  * Likewise in the turn that a job has in allocate, by those actions that the configuration names. Where
- * `puts_off`, TAKEN_LATER says that it could, and would go beyond its queue's share.
+ * `puts_off`, GIVEN_LATER says that it could, and would go beyond its queue's share.
  */
-enum taken take_in_turn(struct session *s, struct job *job, bool puts_off);
+enum given take_in_turn(struct session *s, struct job *job, bool puts_off);
 /** Whether queues take back what others hold beyond their shares, by the laws of other profiles than volcano. */
 bool is_taken_back(const struct session *s);
 /** Holds the room of all reservations for their owners, and binds what is free of it. */

@@ -108,11 +108,14 @@ int64_t asks_of(const struct asks *asks, uint32_t dim)
     return 0;
 }
 
-/* On a node that takes nothing only what is held there is still to be shared. */
+/*
+ * On a node that takes nothing only what is held there is still to be shared; of one that shrank, too, so that
+ * what all queues share less what they hold is what is free.
+ */
 static void count_shared(const struct model *model, struct column *c, uint32_t at)
 {
-    bool is_limited = c->offers[at] < UNLIMITED;
-    int64_t shared = !is_limited ? 0 : model->rows.serves[at] ? c->offers[at] : c->used[at];
+    bool is_full = !model->rows.serves[at] || c->used[at] > c->offers[at];
+    int64_t shared = c->offers[at] >= UNLIMITED ? 0 : is_full ? c->used[at] : c->offers[at];
 
     c->sum_shared += (wide)shared - c->shared[at];
     c->shared[at] = shared;
@@ -129,7 +132,7 @@ void column_renew(struct model *model, uint32_t dim, uint32_t at)
     struct column *c = &model->columns[dim];
     int64_t said;
 
-    if (!model->rows.serves[at])
+    if (!model->rows.serves[at] || c->used[at] > c->offers[at] || c->shared[at] > c->offers[at])
         count_shared(model, c, at);
     c->idle[at] = wrap_sub(c->offers[at], c->used[at]);
     c->future[at] = wrap_sub(wrap_add(c->idle[at], c->releasing[at]), c->pipelined[at]);

@@ -50,8 +50,8 @@ struct asks {
 struct column {
     int64_t *offers, *used, *releasing, *pipelined; /* used counts what is releasing too */
     int64_t *idle, *future; /* what these leave: offers - used; idle + releasing - pipelined */
-    int64_t *shared;        /* of nodes in service what they offer, of others what is used there; */
-    wide sum_shared;        /* unlimited counts as nothing */
+    int64_t *shared;        /* of nodes in service what they offer; of others, and where more is */
+    wide sum_shared;        /* used, what is used there; unlimited counts as nothing */
 };
 
 /* What a scan reads of nodes beside their amounts, by node->at. */

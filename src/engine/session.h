@@ -67,13 +67,14 @@ struct seat {
     bool forgets;            /* which nodes refused a role: see actions/roles.h */
     struct held_room *rooms; /* NULL: nothing is held for it */
     struct closed *closed;   /* of preempt: see actions/roles.h; NULL until it is used */
-    bool *failed;            /* by group: a task of its role found no node */
-    uint32_t *held; /* by group, at the end: tasks with a place that are not bound; NULL: none */
-    struct why why; /* the last refusal of the job as a whole */
+    size_t in_vain[2]; /* 1 + how long the log was when no room could be made: preempt, reclaim */
+    bool *failed;      /* by group: a task of its role found no node */
+    uint32_t *held;    /* by group, at the end: tasks with a place that are not bound; NULL: none */
+    struct why why;    /* the last refusal of the job as a whole */
     struct kind *stuck;      /* the class of its task that found no node */
     uint32_t placed, needed; /* the gang when it gave up */
     uint32_t promised;       /* of those placed, on room that is being freed */
-    bool was_tried;
+    bool was_tried, found_none;
     bool no_domain;          /* no network domain holds it */
     struct wait_note *notes; /* by group, or NULL */
     struct sub_job *subs;    /* see topology.h */

@@ -28,8 +28,11 @@ bool take_is_wanted(struct session *s, const struct job *job);
  */
 bool take_may_evict(const struct statement *stmt, const struct job *job);
 
-/** Where nobody need end for a job, and all that it was promised is free, binds it there and then. */
-void take_bind_at_once(struct statement *stmt, struct job *job);
+/**
+ * What is still to be done with what a job takes: who loses what is held for it loses all that it was promised, and
+ * where nobody need end for the job, and all that it was promised is free, it is bound there and then.
+ */
+void take_settle(struct statement *stmt, struct job *job);
 
 /**
  * Whether clearing the node could make room for a class: it takes work and suits, or it is on its

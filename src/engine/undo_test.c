@@ -114,7 +114,7 @@ static void check_sums(const struct model *model)
             const struct berth_node *kept = model->nodes.at[i]->kept;
             bool serves = kept->state == NODE_READY && !kept->cordoned && !kept->draining;
             if (c->offers[i] < UNLIMITED)
-                shared += serves ? c->offers[i] : c->used[i];
+                shared += serves && c->offers[i] > c->used[i] ? c->offers[i] : c->used[i];
         }
         CHECK(shared == c->sum_shared);
     }

@@ -180,34 +180,55 @@ static void settle(struct session *s, struct rounds *rounds, struct job *job)
         rounds_return_job(rounds, job);
 }
 
+/* All of its tasks from one on have another try. */
+static void begin_anew(struct seat *seat, const struct job *job, size_t next)
+{
+    forget_failures(seat, job);
+    seat->next = next;
+}
+
 /*
  * What nobody holds is not enough: room is made in the job's turn, not in an action behind this one. Else those
  * behind it would take some of what is free, and be evicted for it a cycle later, or keep it waiting.
  */
-static enum taken make_room(struct session *s, struct rounds *rounds, struct job *job,
+static enum given make_room(struct session *s, struct rounds *rounds, struct job *job,
                             bool puts_off)
 {
     struct seat *seat = seat_of(s, job);
-    size_t n = s->log.n;
-    enum taken taken = take_in_turn(s, job, puts_off);
+    enum given given = take_in_turn(s, job, puts_off);
 
-    if (taken != TAKEN_ROOM)
-        return taken;
-    forget_failures(seat, job);
-    seat->next = 0;
+    if (given != GIVEN_ROOM)
+        return given;
+    begin_anew(seat, job, 0);
     settle(s, rounds, job);
-    while (n < s->log.n && s->log.at[n].kind != OP_EVICT)
-        n++;
-    if (n < s->log.n)
-        rounds_stir(rounds, NULL);
-    return taken;
+    rounds_stir(rounds, NULL);
+    return given;
 }
 
-/* By what it takes not yet, others of its tasks may have found no place. */
-static void put_off(struct seat *seat, const struct job *job, size_t next)
+/* What nobody holds, as far as it gets. */
+static enum given give_free(struct session *s, struct rounds *rounds, struct job *job,
+                            bool puts_off)
 {
-    forget_failures(seat, job);
-    seat->next = next;
+    bool done;
+    struct statement stmt = allocate_tasks(s, job, &done);
+
+    if (job->min_available > 1 && s->policy->gang_search_steps && !job_is_ready(s, job))
+        done = search_further(s, job, done, &stmt);
+    if (!done)
+        note_failed(s, job);
+    if (done && protect_admits(s, job)) {
+        if (puts_off && s->log.n > stmt.mark) {
+            statement_discard(&stmt);
+            return GIVEN_LATER;
+        }
+        if (!job_is_ready(s, job))
+            return GIVEN_ROOM; /* what is only promised keeps its place until the session ends */
+        statement_commit(&stmt, job);
+        settle(s, rounds, job);
+        return GIVEN_ROOM;
+    }
+    statement_discard(&stmt);
+    return GIVEN_NOTHING;
 }
 
 /* Where `puts_off`, nothing is given to the job yet; true: for that alone it got nothing, and is to be
@@ -215,9 +236,8 @@ static void put_off(struct seat *seat, const struct job *job, size_t next)
 static bool visit(struct session *s, struct rounds *rounds, struct job *job, bool puts_off)
 {
     struct seat *seat = seat_of(s, job);
+    enum given given = GIVEN_NOTHING;
     size_t next = seat->next;
-    struct statement stmt;
-    bool done = false;
 
     if (seat->is_refused || seat->was_taken)
         return false;
@@ -228,35 +248,16 @@ static bool visit(struct session *s, struct rounds *rounds, struct job *job, boo
             visit_domains(s, rounds, job);
         return puts_off;
     }
-    if (!has_failed(s, job)) {
-        stmt = allocate_tasks(s, job, &done);
-        if (job->min_available > 1 && s->policy->gang_search_steps && !job_is_ready(s, job))
-            done = search_further(s, job, done, &stmt);
-        if (!done)
-            note_failed(s, job);
-    }
-    if (!done) {
-        enum taken taken = make_room(s, rounds, job, puts_off);
-        if (taken == TAKEN_LATER)
-            put_off(seat, job, next);
-        if (taken == TAKEN_NOTHING)
-            protect_head(s, job);
-        return taken == TAKEN_LATER;
-    }
-    if (!protect_admits(s, job)) {
-        statement_discard(&stmt);
-        return false;
-    }
-    if (puts_off && s->log.n > stmt.mark) {
-        statement_discard(&stmt);
-        put_off(seat, job, next);
-        return true;
-    }
-    if (!job_is_ready(s, job))
-        return false; /* what is only promised keeps its place until the session ends */
-    statement_commit(&stmt, job);
-    settle(s, rounds, job);
-    return false;
+    if (!has_failed(s, job))
+        given = give_free(s, rounds, job, puts_off);
+    if (given == GIVEN_NOTHING)
+        given = make_room(s, rounds, job, puts_off);
+    if (given == GIVEN_NOTHING)
+        protect_head(s, job);
+    if (given == GIVEN_LATER)
+        begin_anew(seat, job, next);
+    seat->found_none = given == GIVEN_NOTHING;
+    return given == GIVEN_LATER;
 }
 
 static void note_over(struct session *s, struct rounds *rounds, struct queue *queue)
@@ -271,14 +272,18 @@ static void note_over(struct session *s, struct rounds *rounds, struct queue *qu
     }
 }
 
-static void list_tasks(struct session *s, struct job *job)
+/* From which task on it goes: that of its last turn, or the first if that was in vain. */
+static void begin_turn(struct session *s, struct job *job)
 {
     struct seat *seat = seat_of(s, job);
 
-    if (seat->is_listed)
-        return;
-    seat_list(s, job);
-    seat->next = 0;
+    if (!seat->is_listed) {
+        seat_list(s, job);
+        seat->next = 0;
+    }
+    if (seat->found_none)
+        begin_anew(seat, job, 0);
+    seat->found_none = false;
 }
 
 /* Where no action admits, what is pending is admitted as it is met; the reference notes it. */
@@ -409,7 +414,7 @@ static bool give_turn(struct session *s, struct turns *turns, struct queue *queu
         rounds_leave(&turns->rounds, queue);
         return false;
     }
-    list_tasks(s, job);
+    begin_turn(s, job);
     seat_of(s, job)->forgets = turns->forgets;
     if (is_put_off(s, turns, job))
         return true;

@@ -335,7 +335,7 @@ static void visit(struct session *s, struct job *job, bool reclaim, const struct
         return;
     }
     if (!s->setup->is_reference) {
-        take_bind_at_once(&stmt, job);
+        take_settle(&stmt, job);
         seat_of(s, job)->why.code = WAIT_NONE; /* of allocate */
     }
     statement_commit(&stmt, job);

@@ -390,12 +390,30 @@ static bool is_all_free(const struct statement *stmt)
     return true;
 }
 
-void take_bind_at_once(struct statement *stmt, struct job *job)
+/* Who loses what is held for it keeps no promise of this session either: it would be of half a gang. */
+static void end_promises(struct statement *stmt)
 {
     struct session *s = stmt->s;
-    struct saved done = statement_save(stmt);
+
+    for (size_t i = stmt->mark, n = s->log.n; i < n; i++) {
+        struct job *loser = s->log.at[i].task->group->job;
+        if (s->log.at[i].kind != OP_TAKE)
+            continue;
+        for (size_t k = 0; loser->n[BERTH_TASK_PIPELINED] && k < loser->n_tasks; k++)
+            if (loser->tasks[k].state == BERTH_TASK_PIPELINED &&
+                !task_is_on_machine(&loser->tasks[k]))
+                statement_unpipeline(stmt, &loser->tasks[k]);
+    }
+}
+
+void take_settle(struct statement *stmt, struct job *job)
+{
+    struct session *s = stmt->s;
+    struct saved done;
     struct statement binds;
 
+    end_promises(stmt);
+    done = statement_save(stmt);
     if (!is_all_free(stmt))
         return;
     binds = statement_open(s);
@@ -468,6 +486,7 @@ static void find_claimants(struct session *s)
 {
     size_t n = 0;
 
+    memset(s->claimants, 0, sizeof(s->claimants));
     JOB_EACH (job, s->model)
         if (n < COUNT_OF(s->claimants) && job->queue && job->queue != s->claimants[0] &&
             is_claimant(s, job))
@@ -500,6 +519,12 @@ bool take_may_evict(const struct statement *stmt, const struct job *job)
     return true;
 }
 
+/* Whether no room could be made for it in its turn before, and nobody got or lost any since. */
+static bool was_in_vain(struct session *s, struct job *job, bool reclaim)
+{
+    return seat_of(s, job)->in_vain[reclaim] == s->log.n + 1 && !s->in.is_cold;
+}
+
 /* All that a job needs, in a statement; or nothing. */
 static bool find_room(struct statement *stmt, struct job *job, bool reclaim)
 {
@@ -509,7 +534,7 @@ static bool find_room(struct statement *stmt, struct job *job, bool reclaim)
 
     if (!take_is_short(s, job) || job->kept->topology.mode || job->kept->n_sub_groups)
         return false;
-    if (has_failed(s, job, reclaim) || seat_of(s, job)->was_taken)
+    if (has_failed(s, job, reclaim) || was_in_vain(s, job, reclaim) || seat_of(s, job)->was_taken)
         return false;
     tasks = tasks_pending(s, job, true); /* who asks for nothing may be short of a slot */
     /* What nobody holds comes first, so that the share is judged with all of the placement. */
@@ -527,6 +552,7 @@ static bool find_room(struct statement *stmt, struct job *job, bool reclaim)
     is_short = take_is_short(s, job) || !job_is_pipelined(s, job);
     if (is_short || !statement_has_losers(stmt)) {
         statement_discard(stmt);
+        seat_of(s, job)->in_vain[reclaim] = s->log.n + 1;
         if (is_short) /* one that needs nobody's room says nothing of those that need more */
             note_failed(s, job, tasks.n, reclaim);
         return false;
@@ -547,7 +573,7 @@ static bool find_room(struct statement *stmt, struct job *job, bool reclaim)
 
 static bool keep_room(struct statement *stmt, struct job *job)
 {
-    take_bind_at_once(stmt, job);
+    take_settle(stmt, job);
     seat_of(stmt->s, job)->why.code = WAIT_NONE; /* of allocate */
     return statement_commit(stmt, job);
 }
@@ -559,32 +585,32 @@ bool take_room(struct session *s, struct job *job, bool reclaim)
     return find_room(&stmt, job, reclaim) && keep_room(&stmt, job);
 }
 
-static enum taken take_by(struct session *s, struct job *job, bool reclaim, bool puts_off)
+static enum given take_by(struct session *s, struct job *job, bool reclaim, bool puts_off)
 {
     struct statement stmt = statement_open(s);
 
     if (!find_room(&stmt, job, reclaim))
-        return TAKEN_NOTHING;
+        return GIVEN_NOTHING;
     if (puts_off && !is_within(s, job, ARENA_NEW0_N(s->lists, wide, s->model->dims.n + 1))) {
         statement_discard(&stmt);
-        return TAKEN_LATER;
+        return GIVEN_LATER;
     }
-    return keep_room(&stmt, job) ? TAKEN_ROOM : TAKEN_NOTHING;
+    return keep_room(&stmt, job) ? GIVEN_ROOM : GIVEN_NOTHING;
 }
 
-enum taken take_in_turn(struct session *s, struct job *job, bool puts_off)
+enum given take_in_turn(struct session *s, struct job *job, bool puts_off)
 {
     const struct setup *setup = s->setup;
     const char *action = s->action;
-    enum taken taken = TAKEN_NOTHING;
+    enum given given = GIVEN_NOTHING;
 
     if (setup->is_reference || setup->is_beam || !take_is_wanted(s, job))
-        return TAKEN_NOTHING;
-    for (size_t i = 0; i < setup->n_actions && taken == TAKEN_NOTHING; i++) {
+        return GIVEN_NOTHING;
+    for (size_t i = 0; i < setup->n_actions && given == GIVEN_NOTHING; i++) {
         s->action = setup->actions[i]->name;
         if (setup->actions[i] == &action_preempt || setup->actions[i] == &action_reclaim)
-            taken = take_by(s, job, setup->actions[i] == &action_reclaim, puts_off);
+            given = take_by(s, job, setup->actions[i] == &action_reclaim, puts_off);
     }
     s->action = action;
-    return taken;
+    return given;
 }
