@@ -348,7 +348,6 @@ static void run(struct session *s, const struct berth_value *arguments)
     if (arguments_read(arguments, known, COUNT_OF(known), NULL, &args, &err) < 0)
         return; /* was checked when the configuration came */
     lines_part_placed(s);
-    s->knows_claimants = false; /* some have got their room in allocate */
     rounds_init(&rounds, s);
     VEC_EACH (job, &s->watched) {
         if (!may_take(s, *job))

@@ -486,7 +486,6 @@ static void find_claimants(struct session *s)
 {
     size_t n = 0;
 
-    memset(s->claimants, 0, sizeof(s->claimants));
     JOB_EACH (job, s->model)
         if (n < COUNT_OF(s->claimants) && job->queue && job->queue != s->claimants[0] &&
             is_claimant(s, job))
@@ -494,7 +493,7 @@ static void find_claimants(struct session *s)
     s->knows_claimants = true;
 }
 
-/* Whether somebody waits who could take room back from the job's queue. */
+/* Whether somebody waits, or waited when it was first asked, who could take room back from the job's queue. */
 static bool has_claimants(struct session *s, const struct job *mine)
 {
     if (mine->queue->kept->not_reclaimable)
