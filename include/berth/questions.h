@@ -176,9 +176,11 @@ MUST_CHECK int berth_engine_node_scores(struct berth_engine *engine,
                                         const struct berth_words *nodes, double *out,
                                         struct err *err);
 
-/* A queue's arithmetic. */
+/* A queue's arithmetic. Requested is what its own tasks hold and wait for, all of them; demand is what
+ * its fair share goes by where the profile has one: what it and all beneath it hold, and wait for and
+ * could start. */
 struct berth_queue_view {
-    struct berth_amounts deserved, fair_share, allocated, requested, cap;
+    struct berth_amounts deserved, fair_share, demand, allocated, requested, cap;
     uint32_t n_pending, n_running, n_ended; /* jobs */
 };
 MUST_CHECK int berth_engine_queue(struct berth_engine *engine, const struct berth_cycle_in *in,

@@ -68,6 +68,11 @@ void machine_take(struct machine *machine, const struct asks *asks, int sign);
 /** Forgets all but the first n machines, on which nobody stands. */
 void machines_drop(struct session *s, size_t n);
 
+/** Whether a machine may be ordered, some time, for tasks of a group's class: see actions/provision.c. */
+bool provision_may_serve(struct session *s, const struct group *group);
+/** Whether so many machines were ordered in vain for a group's tasks that none is any more. */
+bool provision_is_spent(const struct session *s, const struct group *group);
+
 /** Groups of the answer out of what ops promise: machines that are ordered, room on others. */
 void beam_answer(struct session *s, const struct job *job, const struct op *ops, size_t n);
 /** A machine that nobody stands on yet. */

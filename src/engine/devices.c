@@ -103,6 +103,7 @@ void device_put(struct model *model, const char *key, const struct berth_device 
     node->sort = sort_of(model, node);
     devices_brief(node);
     model->device_turn++;
+    model->fleet++;
     if (node->at != NOWHERE)
         node_offer(model, node);
     holds_join(model, node);

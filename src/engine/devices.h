@@ -61,6 +61,8 @@ int64_t device_free(const struct device *device, bool idle);
 int64_t device_part(const struct device *device, int64_t memory);
 /** Whether the device is one that a class of tasks can use, by model and memory. */
 bool device_suits(const struct model *model, const struct kind *kind, const struct device *device);
+/** How many whole cores a class of tasks wants. */
+size_t kind_n_cores(const struct kind *kind);
 /** The dimension of which a class of tasks wants single devices or cores. */
 uint32_t kind_device_dim(const struct model *model, const struct kind *kind);
 /**

@@ -378,7 +378,7 @@ static fail_t class_room(struct view *view, bool *idle)
 
 /* --- Cores */
 
-static size_t cores_wanted(const struct kind *kind)
+size_t kind_n_cores(const struct kind *kind)
 {
     return kind->spec->whole_cores ? (size_t)((asks_of(&kind->asks, DIM_CPU) + 999) / 1000) : 0;
 }
@@ -392,7 +392,7 @@ static bool core_is_free(const struct node *node, size_t at, bool idle)
 
 static bool cores_fit(const struct kind *kind, const struct node *node, bool idle)
 {
-    size_t n = 0, wanted = cores_wanted(kind);
+    size_t n = 0, wanted = kind_n_cores(kind);
 
     for (size_t i = 0; i < node->kept->cores.n && n < wanted; i++)
         n += core_is_free(node, i, idle);
@@ -523,7 +523,7 @@ static void choose_class(struct session *s, struct view *view, struct arena *are
 static void choose_cores(const struct kind *kind, const struct node *node, bool idle,
                          struct arena *arena, struct hold *hold)
 {
-    size_t wanted = cores_wanted(kind);
+    size_t wanted = kind_n_cores(kind);
 
     if (!wanted)
         return;

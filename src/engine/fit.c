@@ -82,7 +82,8 @@ enum wait_code fit_fixed(struct session *s, const struct kind *kind, const struc
                                : fixed_of(s, (struct kind *)kind, node);
 }
 
-enum wait_code fit_coming(struct session *s, const struct kind *kind, const struct node *node)
+/* What is the node's own, whatever it holds. */
+static enum wait_code judge_own(struct session *s, const struct kind *kind, const struct node *node)
 {
     enum wait_code code = fixed_of(s, (struct kind *)kind, node);
 
@@ -92,6 +93,13 @@ enum wait_code fit_coming(struct session *s, const struct kind *kind, const stru
         code = first_of(code, WAIT_NODE_PINNED);
     if (kind->requires_.n && !has_size(s->model, kind, node))
         code = first_of(code, WAIT_NODE_TOO_SMALL);
+    return code;
+}
+
+enum wait_code fit_coming(struct session *s, const struct kind *kind, const struct node *node)
+{
+    enum wait_code code = judge_own(s, kind, node);
+
     if (code && code < WAIT_VERSION_MISSING)
         return code;
     HOOKS (use, s, HOOKED_PREDICATE)
@@ -108,6 +116,17 @@ bool fit_suits(struct session *s, const struct kind *kind, const struct node *no
 {
     return node->kept->state == NODE_COMING ? !fit_coming(s, kind, node)
                                             : !fit_predicate(s, kind, node);
+}
+
+bool fit_ever(struct session *s, const struct kind *kind, const struct node *node)
+{
+    if ((!node_takes_work(node->kept->state) && node->kept->state != NODE_COMING) ||
+        judge_own(s, kind, node) || (kind->wants_devices && devices_suit(s, kind, node)))
+        return false;
+    HOOKS (use, s, HOOKED_NEVER)
+        if (use->plugin->never(s, use, kind, node))
+            return false;
+    return true;
 }
 
 bool fit_is_resolvable(struct session *s, const struct kind *kind, const struct node *node)

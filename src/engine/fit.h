@@ -52,6 +52,9 @@ int64_t fit_free_sum(const struct model *model, const struct kind *kind, const s
 enum wait_code fit_predicate(struct session *s, const struct kind *kind, const struct node *node);
 /** Whether a node suits a class, room aside; a machine on its way as well as one that is there. */
 bool fit_suits(struct session *s, const struct kind *kind, const struct node *node);
+/** Whether a node could take tasks of a class some time, whatever it and others hold now; room aside,
+ * a machine on its way too. Changes with model->fleet alone. */
+bool fit_ever(struct session *s, const struct kind *kind, const struct node *node);
 /** Whether what a node fails could end by others leaving it. */
 bool fit_is_resolvable(struct session *s, const struct kind *kind, const struct node *node);
 /** The first check that a node fails. */

@@ -101,6 +101,10 @@ struct plugin {
     /** By anything else. */
     enum wait_code (*predicate)(struct session *s, struct plugin_use *use, const struct kind *kind,
                                 const struct node *node);
+    /** Whether `predicate` refuses the node for good: whatever anybody holds, at any time, until the
+     * node itself, the configuration or a queue changes; NULL: it does not. Plugins need not be open. */
+    bool (*never)(struct session *s, struct plugin_use *use, const struct kind *kind,
+                  const struct node *node);
     /** Whether `predicate` could refuse a kind any node; NULL: it could. */
     bool (*minds)(struct session *s, struct plugin_use *use, const struct kind *kind);
     double (*score)(struct session *s, struct plugin_use *use, const struct kind *kind,
@@ -165,6 +169,8 @@ struct plugin {
     /** What a queue deserves, and what is fair now, by dimension; NULL: the plugin has no say. */
     const wide *(*deserved)(struct session *s, struct plugin_use *use, const struct queue *queue);
     const wide *(*fair_share)(struct session *s, struct plugin_use *use, const struct queue *queue);
+    /** What it could use when the session opened, with all beneath it; NULL: the plugin has no say. */
+    const wide *(*demand)(struct session *s, struct plugin_use *use, const struct queue *queue);
     /** A task took room (or a promise of it), or gave it up. */
     void (*on_allocate)(struct session *s, struct plugin_use *use, const struct task *task);
     void (*on_deallocate)(struct session *s, struct plugin_use *use, const struct task *task);
@@ -199,6 +205,7 @@ enum hooked_what {
     HOOKED_IS_LOCAL,
     HOOKED_PREDICATE_FIXED,
     HOOKED_PREDICATE,
+    HOOKED_NEVER,
     HOOKED_SCORE,
     HOOKED_RANK,
     HOOKED_DEVICE_ORDER,
@@ -215,6 +222,7 @@ enum hooked_what {
     HOOKED_GRADIENTS,
     HOOKED_DESERVED,
     HOOKED_FAIR_SHARE,
+    HOOKED_DEMAND,
     HOOKED_ON_ALLOCATE,
     HOOKED_ON_DEALLOCATE,
     HOOKED_CLOSE,

@@ -15,7 +15,7 @@ enum { LONGEST_LOG = 1 << 20 };
 
 void model_init(struct model *model)
 {
-    *model = (struct model){ .epoch = 1, .device_turn = 1, .memory_milli = 1000 };
+    *model = (struct model){ .epoch = 1, .fleet = 1, .device_turn = 1, .memory_milli = 1000 };
     dim_of(model, "pods");
     dim_of(model, "cpu");
     dim_of(model, "memory");
@@ -114,6 +114,7 @@ void model_fini(struct model *model)
 void model_turn(struct model *model)
 {
     model->epoch++;
+    model->fleet++;
     model->touched_base += model->touched.n;
     model->touched.n = 0;
 }
@@ -304,6 +305,16 @@ void node_weigh(struct model *model, struct node *node)
     model->rows.is_over[node->at] = node->n_over > 0;
 }
 
+static bool amounts_are_equal(const struct berth_amounts *a, const struct berth_amounts *b)
+{
+    if (a->n != b->n)
+        return false;
+    for (size_t i = 0; i < a->n; i++)
+        if (strcmp(a->at[i].name, b->at[i].name) != 0 || a->at[i].value != b->at[i].value)
+            return false;
+    return true;
+}
+
 static uint32_t n_soft_taints(const struct berth_node *kept)
 {
     uint32_t n = 0;
@@ -311,6 +322,19 @@ static uint32_t n_soft_taints(const struct berth_node *kept)
     for (size_t i = 0; kept && i < kept->n_taints; i++)
         n += kept->taints[i].effect == BERTH_PREFER_NO_SCHEDULE;
     return n;
+}
+
+static bool numbers_are_equal(const struct berth_numbers *a, const struct berth_numbers *b)
+{
+    return a->n == b->n && (!a->n || memcmp(a->at, b->at, a->n * sizeof(*a->at)) == 0);
+}
+
+/* Whether two nodes of one class have as much. */
+static bool is_as_large(const struct berth_node *a, const struct berth_node *b)
+{
+    return amounts_are_equal(&a->offers, &b->offers) &&
+           amounts_are_equal(&a->device_classes, &b->device_classes) &&
+           numbers_are_equal(&a->cores, &b->cores);
 }
 
 void node_put(struct model *model, const char *id, struct berth_node *kept)
@@ -333,6 +357,7 @@ void node_put(struct model *model, const char *id, struct berth_node *kept)
             node_enter(model, node);
         node_offer(model, node);
         alike = alike_of(model, node);
+        model->fleet += node->alike != alike || !old || !is_as_large(old, kept);
         if (node->alike != alike) {
             if (node->alike != NOWHERE)
                 model->alikes.at[node->alike]->n--;

@@ -245,7 +245,15 @@ struct kind {
     uint64_t answered; /* the session in which the next three were made */
     const struct berth_amounts *shown;
     const struct berth_reason *reason;
-    uint64_t n_ever; /* see reasons.c; UINT64_MAX: not counted yet */
+    uint64_t n_ever;      /* see reasons.c; UINT64_MAX: not counted yet */
+    struct could {        /* how many could run at a time: see demand.c */
+        uint64_t read;    /* for which model->fleet; 0: not asked yet */
+        uint64_t n;       /* so many on the nodes at least, */
+        bool is_all;      /* and no more */
+        uint32_t at;      /* the node that is looked at first */
+        bool may_come;    /* any number on machines that may be ordered */
+        uint64_t allowed; /* by caps and quotas */
+    } could;
     uint64_t failed_epoch, failed_read, failed_number; /* when all nodes refused it */
     struct wish *wish;                                 /* of session `wished`, see serverless.h */
     uint64_t wished;
@@ -308,6 +316,7 @@ struct model {
     struct shelf shelves[BERTH_KIND_COUNT];
 
     uint64_t epoch;           /* rises when something changed that no touch tells of */
+    uint64_t fleet;           /* rises, too, with what changed of nodes beside what they hold */
     VEC_OF(uint32_t) touched; /* node->at, in order; the first is number touched_base */
     uint64_t touched_base;
     uint64_t clock;                         /* rises with each session */

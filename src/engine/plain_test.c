@@ -26,7 +26,8 @@ struct plain_queue {
     int parent; /* -1: none */
     int weight;
     int64_t deserved[N_DIMS], cap[N_DIMS], guarantee[N_DIMS]; /* -1: not stated */
-    int64_t demand[N_DIMS];                                   /* its own jobs */
+    int64_t asks[N_DIMS];                                     /* its one task, if it has_job */
+    int64_t demand[N_DIMS];                                   /* what that counts for */
     long double got[N_DIMS], fair[N_DIMS];
     bool has_job;
 };
@@ -61,7 +62,8 @@ static void make_queues(struct plain_world *w, uint64_t *random, bool is_tree, b
             q->guarantee[d] = maybe(random, 5, w->total[d] / 8);
             if (q->cap[d] >= 0 && q->cap[d] < 10)
                 q->cap[d] = 10;
-            q->demand[d] = q->has_job ? 1 + (int64_t)(test_random(random) % 900000) : 0;
+            q->asks[d] = q->has_job ? 1 + (int64_t)(test_random(random) % 900000) : 0;
+            q->demand[d] = q->asks[d];
         }
     }
 }
@@ -99,7 +101,7 @@ static void tell_queues(struct world *w, const struct plain_world *plain, const 
         queue.deserved = amounts_of(w, q->deserved);
         queue.has_deserved = queue.deserved.n > 0;
         world_tell(w, BERTH_QUEUE, &queue);
-        group.asks = amounts_of(w, q->demand);
+        group.asks = amounts_of(w, q->asks);
         if (q->has_job)
             world_tell(w, BERTH_JOB, &job);
     }
@@ -156,6 +158,27 @@ static long double most(long double a, long double b)
 static bool is_child(const struct plain_world *w, size_t i, int of)
 {
     return w->q[i].parent == of;
+}
+
+/* Whether a task could ever run: on the one node, and within the caps of its queue and all above it. */
+static bool could_run(const struct plain_world *w, size_t i)
+{
+    for (int d = 0; d < N_DIMS; d++) {
+        if (w->q[i].asks[d] > w->total[d])
+            return false;
+        for (int at = (int)i; at >= 0; at = w->q[at].parent)
+            if (w->q[at].cap[d] >= 0 && w->q[i].asks[d] > w->q[at].cap[d])
+                return false;
+    }
+    return true;
+}
+
+/* What cannot run takes no share of anybody's. */
+static void share_demand(struct plain_world *w)
+{
+    for (size_t i = 0; i < w->n; i++)
+        for (int d = 0; d < N_DIMS; d++)
+            w->q[i].demand[d] = could_run(w, i) ? w->q[i].asks[d] : 0;
 }
 
 static int64_t demand_beneath(const struct plain_world *w, size_t i, int d)
@@ -245,6 +268,7 @@ TEST(plain_share_agrees)
         struct plain_world plain;
         struct world w;
         make_queues(&plain, &random, true, true);
+        share_demand(&plain);
         for (int d = 0; d < N_DIMS; d++) {
             share_deserved(&plain, -1, (long double)plain.total[d], d);
             share_fair(&plain, -1, (long double)plain.total[d], d);
@@ -260,6 +284,8 @@ TEST(plain_share_agrees)
             for (int d = 0; d < N_DIMS; d++) {
                 compare(&plain, &plain.q[i], "deserved", amount_in(&view.deserved, dims[d]),
                         plain.q[i].got[d], MOST_QUEUES);
+                compare(&plain, &plain.q[i], "demand", amount_in(&view.demand, dims[d]),
+                        (long double)demand_beneath(&plain, i, d), 0);
                 compare(&plain, &plain.q[i], "fair share", amount_in(&view.fair_share, dims[d]),
                         plain.q[i].fair[d], 3 * MOST_QUEUES);
             }

@@ -124,6 +124,7 @@ int berth_engine_queue(struct berth_engine *engine, const struct berth_cycle_in 
     const struct queue *queue = queue_find(model, name);
     const struct hooked *deserved = &engine_setup(engine)->hooked[HOOKED_DESERVED];
     const struct hooked *fair = &engine_setup(engine)->hooked[HOOKED_FAIR_SHARE];
+    const struct hooked *demand = &engine_setup(engine)->hooked[HOOKED_DEMAND];
     struct session *s;
     wide *sums;
 
@@ -146,6 +147,12 @@ int berth_engine_queue(struct berth_engine *engine, const struct berth_cycle_in 
         const wide *share = fair->at[i]->plugin->fair_share(s, fair->at[i], queue);
         if (share)
             out->fair_share = sums_show(model, arena, share, model->dims.n);
+    }
+    out->demand = out->requested;
+    for (size_t i = 0; i < demand->n; i++) {
+        const wide *share = demand->at[i]->plugin->demand(s, demand->at[i], queue);
+        if (share)
+            out->demand = sums_show(model, arena, share, model->dims.n);
     }
     count_jobs(s, queue, out);
     out->cap = amounts_copy(&queue->kept->capability, arena);

@@ -60,6 +60,14 @@ static bool has_parts(const struct spread *spread, const struct node *node)
     return true;
 }
 
+bool spread_has_parts(const struct kind *kind, const struct node *node)
+{
+    for (size_t i = 0; i < kind->spec->affinity->n_spread; i++)
+        if (!value_of(&kind->spec->affinity->spread[i], node))
+            return false;
+    return true;
+}
+
 /* Whether the class may use the node by its labels. */
 static bool may_use(const struct kind *kind, const struct node *node)
 {

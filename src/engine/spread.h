@@ -13,6 +13,8 @@ struct spread;
 
 /** Whether the constraints of a class are to be asked at all. */
 bool spread_is_asked(const struct kind *kind);
+/** Whether the node is of some part for each constraint; of a class that has some. */
+bool spread_has_parts(const struct kind *kind, const struct node *node);
 /** Whether the class would rather be spread. */
 bool spread_is_preferred(const struct kind *kind);
 /**

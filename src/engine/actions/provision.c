@@ -211,11 +211,11 @@ static enum outcome on_new(struct way *way, struct statement *stmt, struct task 
 
 /* --- One task */
 
-static bool is_spent(const struct session *s, const struct task *task)
+bool provision_is_spent(const struct session *s, const struct group *group)
 {
     int64_t most = s->policy->provision_attempts;
 
-    return most && (int64_t)task->group->spec->provision_attempts >= most;
+    return most && (int64_t)group->spec->provision_attempts >= most;
 }
 
 /* Tries nodes on their way, and then a new machine. */
@@ -226,7 +226,7 @@ static enum outcome on_later(struct way *way, struct statement *stmt, struct tas
         return OUT_ROOM;
     if (wish_of(way->s, kind)->is_pinned || !way->s->model->shelves[BERTH_POOL].items.n)
         return OUT_WAITS;
-    if (is_spent(way->s, task))
+    if (provision_is_spent(way->s, task->group))
         return OUT_SPENT;
     return on_new(way, stmt, task, kind);
 }
@@ -249,6 +249,30 @@ static enum outcome fall_back(struct way *way, struct statement *stmt, struct ta
         return way->is_reserve ? OUT_ROOM : OUT_BOUND;
     out = on_later(way, stmt, task, kind);
     return out == OUT_ROOM ? out : OUT_WAITS; /* for its own pool */
+}
+
+/* Whether some pool may give a machine for the class. */
+static bool has_pool_for(struct session *s, const struct kind *kind)
+{
+    struct wish *wish = wish_of(s, kind);
+
+    wish_list_pools(s, wish);
+    for (size_t i = 0; i < wish->n_pools && !wish->is_pinned; i++) {
+        const struct berth_pool *pool = wish->pools[i];
+        struct berth_node kept = pool_node(pool, pool->name);
+        struct node node = { .kept = &kept, .at = NOWHERE, .alike = NOWHERE };
+        if (pool_may_grow(s, pool) && !fit_fixed(s, kind, &node))
+            return true;
+    }
+    return false;
+}
+
+bool provision_may_serve(struct session *s, const struct group *group)
+{
+    if (!s->model->shelves[BERTH_POOL].items.n || !setup_has_action(s->setup, "provision"))
+        return false;
+    return has_pool_for(s, falls_back(s, group->kind) ? beam_unselected(s, group->job, group->kind)
+                                                      : group->kind);
 }
 
 /* Whether its queue may have more: no machine is ordered for what it could not use. */
@@ -275,7 +299,7 @@ static enum outcome go(struct way *way, struct statement *stmt, struct task *tas
     if (!queue_lets(way, task))
         return OUT_WAITS;
     /* Others like it found nothing, and nothing was added since. */
-    if (wish->failed_turn == beam_of(s)->turn && !is_spent(s, task))
+    if (wish->failed_turn == beam_of(s)->turn && !provision_is_spent(s, task->group))
         return OUT_WAITS;
     if (falls_back(s, kind))
         out = on_coming(way, stmt, task, kind) ? OUT_ROOM : fall_back(way, stmt, task);

@@ -99,6 +99,19 @@ static void add_held(struct session *s, const struct kind *kind, const char *gro
     }
 }
 
+static bool is_within(struct session *s, const struct kind *kind, const struct berth_amounts *limit,
+                      const wide *held)
+{
+    const struct asks *asks = kind_charge(s->model, kind);
+
+    for (size_t i = 0; i < limit->n; i++) {
+        uint32_t d = dim_find(s->model, limit->at[i].name);
+        if (d != NOWHERE && asks_of(asks, d) && held[d] + asks_of(asks, d) > limit->at[i].value)
+            return false;
+    }
+    return true;
+}
+
 static enum wait_code predicate(struct session *s, struct plugin_use *use, const struct kind *kind,
                                 const struct node *node)
 {
@@ -110,13 +123,16 @@ static enum wait_code predicate(struct session *s, struct plugin_use *use, const
         return WAIT_NONE;
     held = res_new(s);
     add_held(s, kind, node->kept->node_group, held);
-    for (size_t i = 0; i < limit->n; i++) {
-        uint32_t d = dim_find(s->model, limit->at[i].name);
-        if (d != NOWHERE && asks_of(kind_charge(s->model, kind), d) &&
-            held[d] + asks_of(kind_charge(s->model, kind), d) > limit->at[i].value)
-            return WAIT_PLUGIN;
-    }
-    return WAIT_NONE;
+    return is_within(s, kind, limit, held) ? WAIT_NONE : WAIT_PLUGIN;
+}
+
+static bool never(struct session *s, struct plugin_use *use, const struct kind *kind,
+                  const struct node *node)
+{
+    const struct berth_amounts *limit = limit_of(s, kind, node->kept->node_group);
+
+    (void)use;
+    return limit && !is_within(s, kind, limit, res_new(s));
 }
 
 static bool is_local(struct session *s, struct plugin_use *use, const struct kind *kind)
@@ -157,5 +173,6 @@ const struct plugin plugin_nodegroup = {
     .is_local = is_local,
     .predicate_fixed = predicate_fixed,
     .predicate = predicate,
+    .never = never,
     .score = score,
 };

@@ -320,17 +320,17 @@ static bool claims_are_elsewhere(struct session *s, struct plugin_use *use, cons
     return holders->are_more || (holders->one && holders->one != node);
 }
 
-/* Whether the node has the devices that its tasks' claims and these stand for. */
+/* Whether the node has the devices that its tasks' claims and these stand for; `is_empty`: as if it had none. */
 static bool claims_hold(struct session *s, const struct plugin_use *use, const struct kind *kind,
-                        const struct node *node)
+                        const struct node *node, bool is_empty)
 {
     CLEANUP(claims_fini) struct claims claims = { 0 };
     const struct berth_amounts *has = &node->kept->device_classes;
     int64_t met = 0;
 
-    VEC_EACH (task, &node->tasks)
-        if (!is_leaving(s, use, *task))
-            claims_add(s, &claims, (*task)->group->kind);
+    for (size_t i = 0; i < node->tasks.n && !is_empty; i++)
+        if (!is_leaving(s, use, node->tasks.at[i]))
+            claims_add(s, &claims, node->tasks.at[i]->group->kind);
     claims_add(s, &claims, kind);
     for (size_t i = 0; i < has->n; i++) {
         int64_t n = claims_count(&claims, has->at[i].name);
@@ -367,9 +367,35 @@ static enum wait_code predicate(struct session *s, struct plugin_use *use, const
     if (a->node_ports && kind->spec->n_host_ports && port_is_taken(s, use, kind->spec, node))
         return WAIT_PORT_TAKEN;
     if (a->claims && kind->spec->claims.n &&
-        (!claims_hold(s, use, kind, node) || claims_are_elsewhere(s, use, kind, node)))
+        (!claims_hold(s, use, kind, node, false) || claims_are_elsewhere(s, use, kind, node)))
         return WAIT_CLAIM_ABSENT;
     return WAIT_NONE;
+}
+
+/* Whether the company that it needs could ever stand there. */
+static bool lacks_topology(const struct kind *kind, const struct node *node)
+{
+    const struct berth_affinity *a = kind->spec->affinity;
+
+    for (size_t i = 0; i < a->n_pod_required; i++)
+        if (!same_topology(&a->pod_required[i], node, node))
+            return true;
+    return false;
+}
+
+static bool never(struct session *s, struct plugin_use *use, const struct kind *kind,
+                  const struct node *node)
+{
+    const struct arguments *a = use->config;
+    const struct berth_affinity *affinity = kind->spec->affinity;
+
+    if (affinity && a->node_affinity && names_node(affinity) && !node_terms_hold(affinity, node))
+        return true;
+    if (affinity && a->pod_affinity && lacks_topology(kind, node))
+        return true;
+    if (a->spread && spread_is_asked(kind) && !spread_has_parts(kind, node))
+        return true;
+    return a->claims && kind->spec->claims.n && !claims_hold(s, use, kind, node, true);
 }
 
 const struct plugin plugin_predicates = {
@@ -379,5 +405,6 @@ const struct plugin plugin_predicates = {
     .is_local = is_local,
     .predicate_fixed = predicate_fixed,
     .predicate = predicate,
+    .never = never,
     .minds = minds,
 };

@@ -2,8 +2,9 @@
  * Share: what queues deserve, what is fair now, and what nobody may pass.
  *
  * A queue deserves what it states; where it states nothing, its weight's part of what its
- * parent's other children leave. Its fair share goes by demand: everybody first gets the lesser
- * of demand and deserved, what is left goes by weight to those who want more, within their caps.
+ * parent's other children leave. Its fair share goes by demand, which is what it holds and what of
+ * its waiting tasks could start (demand.h): everybody first gets the lesser of demand and deserved,
+ * what is left goes by weight to those who want more, within their caps.
  * Order and reclaim go by the fair share, so two queues cannot take from each other in a circle.
  * Caps hold for a queue and all above it, a guarantee is kept free even while its queue is empty,
  * and a namespace stays within its quotas. What begins is held against caps and quotas as the ledger holds it:
@@ -12,6 +13,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "engine/demand.h"
 #include "engine/devices.h"
 #include "engine/past.h"
 #include "engine/plugins.h"
@@ -28,6 +30,7 @@ struct account {
     struct account *up;
     size_t depth;
     wide weight;
+    wide *wants; /* what its own waiting tasks ask that could start */
     wide *allocated, *demand, *cap, *deserved, *fair, *guarantee;
     wide *past;   /* what it held on average, or NULL */
     bool *stated; /* dimensions of which deserved was said */
@@ -73,10 +76,8 @@ static void account_init(struct session *s, struct account *a, const struct queu
     a->guarantee = res_new(s);
     a->stated = ARENA_NEW0_N(&s->arena, bool, s->model->dims.n + 1);
     if (queue) {
-        for (size_t d = 0; d < queue->n_sums; d++) {
-            a->allocated[d] = queue->allocated[d];
-            a->demand[d] = queue->allocated[d] + queue->pending[d];
-        }
+        for (size_t d = 0; d < queue->n_sums; d++)
+            a->allocated[d] = a->demand[d] = queue->allocated[d];
         res_add_amounts(s, a->cap, has_cap, &queue->kept->capability);
         a->has_cap = queue->kept->capability.n > 0;
         res_add_amounts(s, a->deserved, a->stated, &queue->kept->deserved);
@@ -117,10 +118,13 @@ static void add_up(struct session *s, struct share_state *state)
         for (struct account *up = state->at[i].up; up; up = up->up)
             for (size_t d = 0; d < queue->n_sums; d++) {
                 up->allocated[d] += queue->allocated[d];
-                up->demand[d] += queue->allocated[d] + queue->pending[d];
+                up->demand[d] += queue->allocated[d];
             }
     }
-    (void)s;
+    for (size_t i = 0; i < state->n; i++)
+        for (struct account *a = &state->at[i]; a; a = a->up)
+            for (size_t d = 0; d < s->model->dims.n; d++)
+                a->demand[d] += state->at[i].wants[d];
 }
 
 static wide smaller(wide a, wide b)
@@ -261,6 +265,15 @@ static void add_past(struct session *s, struct share_state *state, int64_t half_
                 a->past[d] += past[i][d];
 }
 
+static void add_wants(struct session *s, struct share_state *state)
+{
+    wide **wants = ARENA_NEW0_N(&s->arena, wide *, state->n + 1);
+
+    for (size_t i = 0; i < state->n; i++)
+        wants[i] = state->at[i].wants = res_new(s);
+    demand_add(s, wants);
+}
+
 static void open_session(struct session *s, struct plugin_use *use)
 {
     struct share_state *state = ARENA_NEW0(&s->arena, struct share_state);
@@ -279,6 +292,7 @@ static void open_session(struct session *s, struct plugin_use *use)
         state->has_cap = state->has_cap || state->at[i].has_cap;
     }
     join_tree(s, state);
+    add_wants(s, state);
     add_up(s, state);
     for (uint32_t d = 0; d < s->model->dims.n; d++) {
         top->deserved[d] = top->fair[d] = s->total[d];
@@ -678,6 +692,14 @@ static const wide *fair_share(struct session *s, struct plugin_use *use, const s
     return a ? a->fair : NULL;
 }
 
+static const wide *demand(struct session *s, struct plugin_use *use, const struct queue *queue)
+{
+    const struct account *a = account_of(use, queue);
+
+    (void)s;
+    return a ? a->demand : NULL;
+}
+
 static void count(struct plugin_use *use, const struct task *task, int sign)
 {
     const struct share_state *state = use->state;
@@ -717,6 +739,7 @@ const struct plugin plugin_share = {
     .evictable = evictable,
     .deserved = deserved,
     .fair_share = fair_share,
+    .demand = demand,
     .on_allocate = on_allocate,
     .on_deallocate = on_deallocate,
 };

@@ -120,6 +120,13 @@ static enum wait_code predicate(struct session *s, struct plugin_use *use, const
     return WAIT_ZONE_CLOSED;
 }
 
+static bool never(struct session *s, struct plugin_use *use, const struct kind *kind,
+                  const struct node *node)
+{
+    (void)s, (void)use;
+    return node->kept->revocable_zone && !accepts(kind);
+}
+
 static double score(struct session *s, struct plugin_use *use, const struct kind *kind,
                     const struct node *node)
 {
@@ -256,6 +263,7 @@ const struct plugin plugin_tdm = {
     .open = open_session,
     .is_local = is_local,
     .predicate = predicate,
+    .never = never,
     .score = score,
     .job_order = job_order,
     .job_key = job_key,

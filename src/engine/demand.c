@@ -1,0 +1,185 @@
+/*
+ * Demand: see demand.h.
+ *
+ * How many tasks of a class could ever run at a time is kept with the class until something about
+ * the nodes changes, the configuration, queues or pools (model->fleet). It is counted no further
+ * than anybody needs it, and from the node on that could take one when it was counted last: so of
+ * a class that can run at all mostly one node is looked at.
+ */
+#include "engine/demand.h"
+
+#include "base/str.h"
+#include "engine/beam.h"
+#include "engine/devices.h"
+#include "engine/fit.h"
+#include "engine/lines.h"
+#include "engine/res.h"
+
+static uint64_t lesser(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* --- How many of a class could run at a time */
+
+/* What a node gives out at most: devices that are off count for nothing, whoever holds them. */
+static int64_t most_offered(const struct model *model, const struct node *node, uint32_t dim)
+{
+    int64_t sum = 0;
+    bool has_class = false;
+
+    for (size_t i = 0; node->n_off && i < node->devices.n; i++) {
+        const struct device *device = &node->devices.at[i];
+        if (device->dim != dim)
+            continue;
+        has_class = true;
+        sum += device_is_off(device) ? 0 : DEVICE_MILLI;
+    }
+    return has_class ? sum : model->columns[dim].offers[node->at];
+}
+
+/* How many a node would hold if it were empty. */
+static uint64_t most_on(struct session *s, const struct kind *kind, const struct node *node)
+{
+    size_t n_cores = kind_n_cores(kind);
+    uint64_t n = n_cores ? node->kept->cores.n / n_cores : UINT32_MAX;
+
+    for (size_t i = 0; i < kind->asks.n && n; i++) {
+        const struct ask *ask = &kind->asks.at[i];
+        n = lesser(n, (uint64_t)(most_offered(s->model, node, ask->dim) / ask->value));
+    }
+    return n && fit_ever(s, kind, node) ? n : 0;
+}
+
+static uint64_t most_within(const struct model *model, const struct asks *asks,
+                            const struct berth_amounts *limit)
+{
+    uint64_t n = UINT64_MAX;
+
+    for (size_t i = 0; i < limit->n; i++) {
+        uint32_t dim = dim_find(model, limit->at[i].name);
+        int64_t ask = dim == NOWHERE ? 0 : asks_of(asks, dim);
+        if (ask > 0)
+            n = lesser(n, limit->at[i].value > 0 ? (uint64_t)(limit->at[i].value / ask) : 0);
+    }
+    return n;
+}
+
+/* How many the caps of the queue and of those above it, and the namespace's quotas, let run. */
+static uint64_t most_allowed(const struct session *s, const struct kind *kind)
+{
+    const struct asks *asks = kind_charge(s->model, kind);
+    const struct queue *queue = queue_find(s->model, kind->queue);
+    uint64_t n = UINT64_MAX;
+
+    for (int depth = 0; queue && queue->kept && depth <= QUEUE_DEPTH_MAX; depth++) {
+        n = lesser(n, most_within(s->model, asks, &queue->kept->capability));
+        queue = queue_find(s->model, queue->kept->parent);
+    }
+    VEC_EACH (item, &s->model->shelves[BERTH_QUOTA].items) {
+        const struct berth_quota *quota = (*item)->kept;
+        if (text_eq(quota->namespace_, kind->namespace_))
+            n = lesser(n, most_within(s->model, asks, &quota->hard));
+    }
+    return n;
+}
+
+static void count_nodes(struct session *s, const struct kind *kind, uint64_t enough,
+                        struct could *could)
+{
+    uint32_t n = (uint32_t)s->model->nodes.n, i = 0, from = could->at < n ? could->at : 0;
+
+    for (could->n = 0; i < n && could->n < enough; i++) {
+        uint32_t at = from + i < n ? from + i : from + i - n;
+        uint64_t here = most_on(s, kind, s->model->nodes.at[at]);
+        if (here && !could->n)
+            could->at = at;
+        could->n += here;
+    }
+    could->is_all = i == n;
+}
+
+/* How many tasks of a group's class could run at a time; more than `enough` is as good as that. */
+static uint64_t most_of(struct session *s, const struct group *group, uint64_t enough)
+{
+    struct kind *kind = group->kind; /* what hangs on it is a cache */
+    struct could *could = &kind->could;
+    uint64_t n;
+
+    if (could->read != s->model->fleet || s->in.is_cold)
+        *could = (struct could){ .read = s->model->fleet,
+                                 .at = could->at,
+                                 .allowed = most_allowed(s, kind),
+                                 .may_come = provision_may_serve(s, group) };
+    if (could->n < enough && !could->is_all)
+        count_nodes(s, kind, enough, could);
+    n = could->may_come && !provision_is_spent(s, group) ? enough : lesser(could->n, enough);
+    return lesser(n, could->allowed);
+}
+
+/* --- What of a job could start */
+
+static uint32_t n_due(struct session *s, const struct group *group)
+{
+    uint32_t n = 0;
+
+    if (!group->n_backed_off)
+        return group->n[BERTH_TASK_PENDING];
+    for (uint32_t i = 0; i < group->spec->replicas; i++)
+        n += group->tasks[i].state == BERTH_TASK_PENDING && task_is_due(s, &group->tasks[i]);
+    return n;
+}
+
+/* How many tasks of a group's class are due; 0 if a group before it has that class too. */
+static uint64_t n_due_alike(struct session *s, const struct job *job, size_t from)
+{
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < job->n_groups; i++) {
+        if (job->groups[i].kind != job->groups[from].kind)
+            continue;
+        if (i < from)
+            return 0;
+        n += n_due(s, &job->groups[i]);
+    }
+    return n;
+}
+
+/* Whether its minimum could run at a time, each class by itself. */
+static bool could_have_minimum(struct session *s, const struct job *job)
+{
+    uint64_t n = job_n_ready(job) + job->n[BERTH_TASK_PIPELINED];
+
+    if (s->setup->is_reference) /* there plugins say what a minimum is */
+        return true;
+    for (size_t i = 0; i < job->n_groups && n < job->min_available; i++) {
+        uint64_t due = n_due_alike(s, job, i);
+        if (due)
+            n += lesser(due, most_of(s, &job->groups[i], job->min_available - n));
+    }
+    return n >= job->min_available;
+}
+
+/* What so many jobs that are all like this one ask for. */
+static void add_jobs(struct session *s, struct job *job, size_t n_jobs, wide *const *wants)
+{
+    struct why why;
+
+    if (!job->n[BERTH_TASK_PENDING] || !job->queue || job->queue->at == NOWHERE ||
+        !job_is_open(s, job, &why) || !could_have_minimum(s, job))
+        return;
+    for (size_t i = 0; i < job->n_groups; i++) {
+        const struct group *group = &job->groups[i];
+        uint32_t n = n_due(s, group);
+        if (n && most_of(s, group, 1))
+            res_add_asks(wants[job->queue->at], &group->kind->asks, (wide)n * n_jobs);
+    }
+}
+
+void demand_add(struct session *s, wide *const *wants)
+{
+    VEC_EACH (line, &s->model->lines)
+        add_jobs(s, (*line)->first, (*line)->n, wants);
+    VEC_EACH (job, &s->model->odd)
+        add_jobs(s, *job, 1, wants);
+}
