@@ -75,6 +75,14 @@ static void draw_node(struct tried_node *node, uint64_t *random)
         node->off[i] = one_in(random, 3);
 }
 
+/* Makes a group's tasks of the class of another's, in one queue. */
+static void take_class(struct tried_group *group, const struct tried_group *from)
+{
+    memcpy(group->asks, from->asks, sizeof(group->asks));
+    group->wants_zone = from->wants_zone;
+    group->pinned = from->pinned;
+}
+
 static void draw_job(struct tried_job *job, size_t n_nodes, uint64_t *random)
 {
     job->queue = (int)draw(random, 0, N_QUEUES - 1);
@@ -93,14 +101,8 @@ static void draw_job(struct tried_job *job, size_t n_nodes, uint64_t *random)
         group->pinned = one_in(random, 6) ? (int)draw(random, 0, (int64_t)n_nodes - 1) : -1;
         job->least += one_in(random, 2) ? group->n : 0;
     }
-    if (one_in(random, 3)) { /* of one class */
-        uint32_t n = job->groups[1].n, n_running = job->groups[1].n_running;
-        uint32_t n_late = job->groups[1].n_late;
-        job->groups[1] = job->groups[0];
-        job->groups[1].n = n;
-        job->groups[1].n_running = n_running;
-        job->groups[1].n_late = n_late;
-    }
+    if (one_in(random, 3))
+        take_class(&job->groups[1], &job->groups[0]);
 }
 
 static void draw_queue(struct tried_queue *queue, uint64_t *random)
@@ -121,19 +123,10 @@ static struct berth_amounts amounts(struct world *w, int64_t cpu, int64_t gpu)
     return (struct berth_amounts){ at, n };
 }
 
-static void tell_node(struct world *w, const struct tried_node *node, size_t i)
+static void tell_devices(struct world *w, const struct tried_node *node)
 {
-    struct berth_label label = { "zone", "a" };
-    struct berth_node told = { .id = node->id,
-                               .seq = i + 1,
-                               .state = node->state,
-                               .cordoned = node->cordoned,
-                               .draining = node->draining,
-                               .offers = amounts(w, node->cpu, 0) };
     char uuid[] = "d0";
 
-    if (node->in_zone)
-        told.labels = (struct berth_labels){ &label, 1 };
     for (size_t d = 0; d < MOST_DEVICES; d++) {
         struct berth_device device = { .node = node->id,
                                        .class_name = "gpu",
@@ -146,6 +139,20 @@ static void tell_node(struct world *w, const struct tried_node *node, size_t i)
         else
             world_end(w, BERTH_DEVICE, &device);
     }
+}
+
+static void tell_node(struct world *w, const struct tried_node *node, size_t i)
+{
+    struct berth_label label = { "zone", "a" };
+    struct berth_node told = { .id = node->id,
+                               .seq = i + 1,
+                               .state = node->state,
+                               .cordoned = node->cordoned,
+                               .draining = node->draining,
+                               .offers = amounts(w, node->cpu, 0) };
+
+    if (node->in_zone)
+        told.labels = (struct berth_labels){ &label, 1 };
     if (node->is_there)
         world_tell(w, BERTH_NODE, &told);
     else
@@ -331,12 +338,20 @@ static void change(struct world *w, struct tried *t, uint64_t *random)
 
     switch (draw(random, 0, 5)) {
     case 0:
-    case 1:
         draw_node(&t->nodes[node], random);
+        tell_devices(w, &t->nodes[node]);
+        tell_node(w, &t->nodes[node], node);
+        break;
+    case 1:
+        t->nodes[node].cpu = draw(random, 1, 8) * 1000;
         tell_node(w, &t->nodes[node], node);
         break;
     case 2:
         draw_job(&t->jobs[job], t->n_nodes, random);
+        if (one_in(random, 2)) { /* classes of the first job */
+            t->jobs[job].queue = t->jobs[0].queue;
+            take_class(&t->jobs[job].groups[0], &t->jobs[0].groups[0]);
+        }
         tell_job(w, t, &t->jobs[job]);
         break;
     case 3:
@@ -367,6 +382,7 @@ static void init(struct world *w, struct tried *t, uint64_t *random)
     for (size_t i = 0; i < t->n_nodes; i++) {
         snprintf(t->nodes[i].id, sizeof(t->nodes[i].id), "n%zu", i);
         draw_node(&t->nodes[i], random);
+        tell_devices(w, &t->nodes[i]);
         tell_node(w, &t->nodes[i], i);
     }
     for (size_t i = 0; i < t->n_jobs; i++) {
@@ -392,6 +408,239 @@ TEST(demand_agrees_with_brute_force)
         }
         w.in.is_cold = true;
         compare(&w, &t);
+        world_fini(&w);
+    }
+}
+
+/* --- What a plugin refuses for good, and what passes */
+
+static const struct berth_label zone_a = { "zone", "a" };
+static const struct berth_label app_x = { "app", "x" };
+static const char *const on_n1[] = { "n1" }, *const on_n9[] = { "n9" };
+static const char *const held[] = { "held" }, *const unknown[] = { "unknown" };
+static const char *const too_many[] = { "too-many" };
+
+static const struct berth_match match_n1 = { "metadata.name", BERTH_IN, { on_n1, 1 } };
+static const struct berth_match match_n9 = { "metadata.name", BERTH_IN, { on_n9, 1 } };
+static const struct berth_node_term term_n1 = { .selector = { .matches = &match_n1,
+                                                              .n_matches = 1 } };
+static const struct berth_node_term term_n9 = { .selector = { .matches = &match_n9,
+                                                              .n_matches = 1 } };
+static const struct berth_pod_term near_in_zone = { .selector = { .labels = { &app_x, 1 } },
+                                                    .topology_key = "zone" };
+static const struct berth_pod_term near_in_rack = { .selector = { .labels = { &app_x, 1 } },
+                                                    .topology_key = "rack" };
+static const struct berth_pod_term over_zones = { .topology_key = "zone", .weight = 1 };
+static const struct berth_pod_term over_racks = { .topology_key = "rack", .weight = 1 };
+
+static const struct berth_affinity is_n1 = { .node_required = &term_n1, .n_node_required = 1 };
+static const struct berth_affinity is_n9 = { .node_required = &term_n9, .n_node_required = 1 };
+static const struct berth_affinity near_x = { .pod_required = &near_in_zone, .n_pod_required = 1 };
+static const struct berth_affinity in_rack = { .pod_required = &near_in_rack, .n_pod_required = 1 };
+static const struct berth_affinity spread = { .spread = &over_zones, .n_spread = 1 };
+static const struct berth_affinity spread_racks = { .spread = &over_racks, .n_spread = 1 };
+
+/* Nodes n1 and n2 of 4 cpu each, in zone a; n2 is lent at night, n1 of a group of which the queue may
+ * have 3 cpu. A job of one task. */
+static const struct {
+    const char *name, *plugin;
+    struct berth_task_group group;
+    int64_t cpu, demand;
+} lasting[] = {
+    { "by name, one that there is", NULL, { .affinity = &is_n1 }, 1, 1 },
+    { "by name, one that there is not", NULL, { .affinity = &is_n9 }, 1, 0 },
+    { "near who may come yet", NULL, { .affinity = &near_x }, 1, 1 },
+    { "near others, by a label that no node has", NULL, { .affinity = &in_rack }, 1, 0 },
+    { "spread over zones", NULL, { .affinity = &spread }, 1, 1 },
+    { "spread over what no node is of", NULL, { .affinity = &spread_racks }, 1, 0 },
+    { "a claim of a device that somebody has", NULL, { .claims = { held, 1 } }, 1, 1 },
+    { "a claim that there is not", NULL, { .claims = { unknown, 1 } }, 1, 0 },
+    { "a claim of more devices than a node has", NULL, { .claims = { too_many, 1 } }, 1, 0 },
+    { "not on lent nodes, one is not", "tdm", { .pinned_to = "n1" }, 1, 1 },
+    { "not on lent nodes, this one is", "tdm", { .pinned_to = "n2" }, 1, 0 },
+    { "on lent nodes, which are closed for now",
+      "tdm",
+      { .pinned_to = "n2", .revocable_zone = "*" },
+      1,
+      1 },
+    { "as much as it may have of a group", "nodegroup", { .name = NULL }, 3, 3 },
+    { "more than it may have of a group", "nodegroup", { .name = NULL }, 4, 0 },
+    { "a port that is taken",
+      NULL,
+      { .host_ports = (const uint16_t[]){ 80 }, .n_host_ports = 1 },
+      1,
+      1 },
+};
+
+static void tell_lasting(struct world *w, const char *plugin)
+{
+    static const struct berth_amount limit[] = { { "cpu", 3000 } }, has[] = { { "d", 1000 } };
+    static const char *const required[] = { "g" };
+    static const struct berth_group_limit limits[] = { { "g", { limit, 1 } } };
+    struct berth_value zone = { .key = "tdm.revocable-zone.night",
+                                .kind = BERTH_VALUE_TEXT,
+                                .text = "22:00-06:00" };
+    struct berth_value arguments = { .kind = BERTH_VALUE_OBJECT, .members = &zone, .n_members = 1 };
+    struct berth_plugin_use uses[] = { { .name = "share" },
+                                       { .name = "predicates" },
+                                       { .name = plugin } };
+    struct berth_tier tier = { uses, plugin ? 3 : 2 };
+
+    if (plugin && strcmp(plugin, "tdm") == 0)
+        uses[2].arguments = &arguments;
+    world_tell(w, BERTH_CONFIG,
+               &(struct berth_config){ .has_tiers = true, .tiers = &tier, .n_tiers = 1 });
+    world_tell(w, BERTH_QUEUE,
+               &(struct berth_queue){ .name = "default",
+                                      .group_required = { required, 1 },
+                                      .group_limits = limits,
+                                      .n_group_limits = 1 });
+    for (int i = 1; i <= 2; i++)
+        world_tell(w, BERTH_NODE,
+                   &(struct berth_node){ .id = i == 1 ? "n1" : "n2",
+                                         .seq = (uint64_t)i,
+                                         .state = NODE_READY,
+                                         .labels = { &zone_a, 1 },
+                                         .node_group = i == 1 ? "g" : NULL,
+                                         .revocable_zone = i == 2 ? "night" : NULL,
+                                         .device_classes = { has, 1 },
+                                         .offers = world_amounts(w, 4, (int64_t)1 << 30) });
+    world_tell(
+        w, BERTH_CLAIM,
+        &(struct berth_claim){ .name = "held", .namespace_ = "", .device_class = "d", .count = 1 });
+    world_tell(w, BERTH_CLAIM,
+               &(struct berth_claim){
+                   .name = "too-many", .namespace_ = "", .device_class = "d", .count = 2 });
+}
+
+/* Somebody runs on both nodes that holds the claim and the port. */
+static void tell_runners(struct world *w)
+{
+    static const uint16_t ports[] = { 80 };
+    struct berth_task_group group = {
+        .name = "task", .replicas = 2, .claims = { held, 1 }, .host_ports = ports, .n_host_ports = 1
+    };
+
+    world_tell(w, BERTH_JOB,
+               &(struct berth_job){ .id = "runs", .seq = 1, .groups = &group, .n_groups = 1 });
+    for (uint32_t i = 0; i < 2; i++)
+        world_tell(w, BERTH_TASK,
+                   &(struct berth_task){ .job = "runs",
+                                         .group = "task",
+                                         .index = i,
+                                         .state = BERTH_TASK_RUNNING,
+                                         .node = i ? "n2" : "n1" });
+}
+
+static int64_t cpu_demand(struct world *w)
+{
+    struct berth_queue_view view;
+    struct err err = { 0 };
+
+    CHECK_OK(berth_engine_queue(w->engine, &w->in, "default", &w->arena, &view, &err), &err);
+    return amount_in(&view.demand, "cpu") / 1000;
+}
+
+TEST(demand_leaves_out_what_is_refused_for_good)
+{
+    ROW_EACH (c, lasting) {
+        struct berth_task_group group = c->group;
+        struct world w;
+        world_init(&w);
+        tell_lasting(&w, c->plugin);
+        tell_runners(&w);
+        group.name = "task";
+        group.replicas = 1;
+        group.asks = world_amounts(&w, c->cpu, 0);
+        world_tell(&w, BERTH_JOB,
+                   &(struct berth_job){
+                       .id = "j", .seq = 2, .queue = "default", .groups = &group, .n_groups = 1 });
+        CHECK_EQ(cpu_demand(&w), c->demand);
+        world_fini(&w);
+    }
+}
+
+/* A gang is counted further than a single task of its class was. */
+TEST(demand_counts_on_for_who_needs_more)
+{
+    struct world w;
+
+    world_init(&w);
+    world_queue(&w, "default");
+    world_node(&w, "n1", 2);
+    world_node(&w, "n2", 2);
+    world_job(&w, "one", 1, 1, 1);
+    CHECK_EQ(cpu_demand(&w), 1);
+    world_job(&w, "four", 4, 4, 1);
+    CHECK_EQ(cpu_demand(&w), 5);
+    world_job(&w, "five", 5, 5, 1);
+    CHECK_EQ(cpu_demand(&w), 5);
+    world_fini(&w);
+}
+
+/* --- Machines that may be ordered */
+
+static const struct {
+    const char *name;
+    struct berth_pool pool;
+    struct berth_task_group group;
+    int64_t demand;
+} orders[] = {
+    { "one that grows", { .provisions = true }, { .replicas = 1 }, 8 },
+    { "a gang of any size", { .provisions = true }, { .replicas = 9 }, 72 },
+    { "one that orders nothing", { .provisions = false }, { .replicas = 1 }, 0 },
+    { "one that is as large as it may be",
+      { .provisions = true, .max_machines = 1 },
+      { .replicas = 1 },
+      0 },
+    { "one that may have one more",
+      { .provisions = true, .max_machines = 2 },
+      { .replicas = 1 },
+      8 },
+    { "ordered in vain as often as is tried",
+      { .provisions = true },
+      { .replicas = 1, .provision_attempts = 3 },
+      0 },
+    { "labels that its machines lack",
+      { .provisions = true },
+      { .replicas = 1, .node_selector = { &app_x, 1 } },
+      0 },
+    { "a node by name", { .provisions = true }, { .replicas = 1, .pinned_to = "n1" }, 0 },
+    { "another pool", { .provisions = true }, { .replicas = 1, .pool_selector = "q" }, 0 },
+    { "machines that may be taken away",
+      { .provisions = true, .preemptible = true },
+      { .replicas = 1 },
+      0 },
+    { "its private one, which may not grow, and no other",
+      { .is_private = true },
+      { .replicas = 1, .pool_selector = "p" },
+      0 },
+};
+
+TEST(demand_counts_machines_that_may_be_ordered)
+{
+    ROW_EACH (c, orders) {
+        struct berth_pool pool = c->pool;
+        struct berth_task_group group = c->group;
+        struct world w;
+        world_init(&w);
+        world_queue(&w, "default");
+        pool.name = "p";
+        world_tell(&w, BERTH_POOL, &pool);
+        world_tell(&w, BERTH_NODE,
+                   &(struct berth_node){ .id = "n1",
+                                         .pool = "p",
+                                         .state = NODE_READY,
+                                         .offers = world_amounts(&w, 4, (int64_t)1 << 30) });
+        group.name = "task";
+        group.asks = world_amounts(&w, 8, 0);
+        world_tell(&w, BERTH_JOB,
+                   &(struct berth_job){ .id = "j",
+                                        .queue = "default",
+                                        .min_available = group.replicas,
+                                        .groups = &group,
+                                        .n_groups = 1 });
+        CHECK_EQ(cpu_demand(&w), c->demand);
         world_fini(&w);
     }
 }
