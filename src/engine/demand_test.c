@@ -417,7 +417,8 @@ TEST(demand_agrees_with_brute_force)
 static const struct berth_label zone_a = { "zone", "a" };
 static const struct berth_label app_x = { "app", "x" };
 static const char *const on_n1[] = { "n1" }, *const on_n9[] = { "n9" };
-static const char *const held[] = { "held" }, *const unknown[] = { "unknown" };
+static const char *const held[] = { "held" }, *const other[] = { "other" };
+static const char *const unknown[] = { "unknown" };
 static const char *const too_many[] = { "too-many" };
 
 static const struct berth_match match_n1 = { "metadata.name", BERTH_IN, { on_n1, 1 } };
@@ -454,6 +455,7 @@ static const struct {
     { "spread over zones", NULL, { .affinity = &spread }, 1, 1 },
     { "spread over what no node is of", NULL, { .affinity = &spread_racks }, 1, 0 },
     { "a claim of a device that somebody has", NULL, { .claims = { held, 1 } }, 1, 1 },
+    { "a claim of a device that others hold", NULL, { .claims = { other, 1 } }, 1, 1 },
     { "a claim that there is not", NULL, { .claims = { unknown, 1 } }, 1, 0 },
     { "a claim of more devices than a node has", NULL, { .claims = { too_many, 1 } }, 1, 0 },
     { "not on lent nodes, one is not", "tdm", { .pinned_to = "n1" }, 1, 1 },
@@ -470,6 +472,12 @@ static const struct {
       { .host_ports = (const uint16_t[]){ 80 }, .n_host_ports = 1 },
       1,
       1 },
+};
+
+static const struct berth_claim claims[] = {
+    { .name = "held", .namespace_ = "", .device_class = "d", .count = 1 },
+    { .name = "other", .namespace_ = "", .device_class = "d", .count = 1 },
+    { .name = "too-many", .namespace_ = "", .device_class = "d", .count = 2 },
 };
 
 static void tell_lasting(struct world *w, const char *plugin)
@@ -508,9 +516,8 @@ static void tell_lasting(struct world *w, const char *plugin)
     world_tell(
         w, BERTH_CLAIM,
         &(struct berth_claim){ .name = "held", .namespace_ = "", .device_class = "d", .count = 1 });
-    world_tell(w, BERTH_CLAIM,
-               &(struct berth_claim){
-                   .name = "too-many", .namespace_ = "", .device_class = "d", .count = 2 });
+    for (size_t i = 0; i < COUNT_OF(claims); i++)
+        world_tell(w, BERTH_CLAIM, &claims[i]);
 }
 
 /* Somebody runs on both nodes that holds the claim and the port. */
