@@ -51,6 +51,12 @@ static void column_requested(const json_t *item, const struct output *output, st
     add_amounts(output_at(item, "usage/requested"), out);
 }
 
+static void column_demand(const json_t *item, const struct output *output, struct str *out)
+{
+    (void)output;
+    add_amounts(output_at(item, "usage/demand"), out);
+}
+
 static void column_fair(const json_t *item, const struct output *output, struct str *out)
 {
     (void)output;
@@ -102,6 +108,7 @@ static const struct column columns[] = {
     { "RUNNING", "usage/running", NULL, COLUMN_RIGHT },
     { "PARENT", "parent", NULL, COLUMN_WIDE },
     { "REQUESTED", NULL, column_requested, COLUMN_WIDE },
+    { "DEMAND", NULL, column_demand, COLUMN_WIDE },
     { "FAIR", NULL, column_fair, COLUMN_WIDE },
     { "PRIORITY", "priority", NULL, COLUMN_RIGHT | COLUMN_WIDE },
     { "RECLAIMABLE", NULL, column_reclaimable, COLUMN_WIDE },
@@ -393,6 +400,7 @@ static const struct column why_columns[] = {
     { "FAIR", "fairShare", NULL, COLUMN_RIGHT },
     { "ALLOCATED", "allocated", NULL, COLUMN_RIGHT },
     { "REQUESTED", "requested", NULL, COLUMN_RIGHT },
+    { "DEMAND", "demand", NULL, COLUMN_RIGHT },
     { "CAP", "cap", NULL, COLUMN_RIGHT },
     { "BORROWED", "borrowed", NULL, COLUMN_RIGHT },
     { "BELOW", "below", NULL, COLUMN_RIGHT },
@@ -428,6 +436,7 @@ static void print_why(const json_t *why)
     why_line(why, "fairShare", "");
     why_line(why, "allocated", str_text(&more));
     why_line(why, "requested", "");
+    why_line(why, "demand", "");
     why_line(why, "cap", "");
     if (!text_eq(json_string_value(json_object_get(why, "guaranteed")), "0")) {
         str_clear(&more);
@@ -472,7 +481,10 @@ const struct verb verb_queue_why = {
     .usage = "[FLAG...] QUEUE",
     .more =
         "What the queue deserves of a resource, what is its fair share now, what it has, and the\n"
-        "jobs that hold it.",
+        "jobs that hold it. Requested is all that it holds and waits for; demand leaves out what "
+        "could\n"
+        "not start (held, waiting for another job, larger than any node), and its fair share goes "
+        "by it.",
     .examples = { "queue why research", "queue why research --resource memory" },
     .grammar = &why_grammar,
 };
@@ -482,9 +494,8 @@ const struct verb verb_queue_list = {
     .help = "List the queues",
     .usage = "[FLAG...]",
     .more = "FIELD is one of name state weight priority parent usage.pending usage.running, of\n"
-            "usage.allocated usage.requested usage.deserved usage.fairShare deserved guarantee cap "
-            "with\n"
-            "a resource (usage.allocated.cpu), or a column's head.",
+            "usage.allocated usage.requested usage.demand usage.deserved usage.fairShare deserved\n"
+            "guarantee cap with a resource (usage.allocated.cpu), or a column's head.",
     .examples = { "queue list --sort -usage.allocated.cpu", "queue list -o json" },
     .grammar = &list_grammar,
 };

@@ -566,47 +566,62 @@ static int compare_scores(struct run *run, struct str *faults, struct err *err)
     return 0;
 }
 
-static void compare_amounts(const char *queue, const struct berth_amounts *came,
-                            const json_t *object, struct str *faults)
+struct amounts_row {
+    const char *what, *queue;
+    const struct berth_amounts *came;
+};
+
+static void compare_amounts(const struct amounts_row *row, const json_t *object, struct str *faults)
 {
     const char *name;
     const json_t *wanted;
 
     json_object_foreach((json_t *)object, name, wanted)
     {
-        int64_t meant = amount_meant(wanted, name), value = amount_of(came, name);
+        int64_t meant = amount_meant(wanted, name), value = amount_of(row->came, name);
         CLEANUP(str_fini) struct str a = { 0 }, b = { 0 };
         if (meant == value)
             continue;
         quantity_format(meant, quantity_unit_of(name), &a);
         quantity_format(value, quantity_unit_of(name), &b);
-        str_addf(faults, "deserved: %s: %s: expected %s, came %s\n", queue, name, str_text(&a),
-                 str_text(&b));
+        str_addf(faults, "%s: %s: %s: expected %s, came %s\n", row->what, row->queue, name,
+                 str_text(&a), str_text(&b));
     }
 }
 
-static int compare_deserved(struct run *run, struct str *faults, struct err *err)
+/* One amount of the queues' arithmetic. */
+static int compare_queues(struct run *run, const char *what, size_t at, struct str *faults,
+                          struct err *err)
 {
-    const json_t *object = expected(run, "deserved"), *amounts;
+    const json_t *object = expected(run, what), *amounts;
     CLEANUP(arena_fini) struct arena arena = { 0 };
     const char *name;
 
     json_object_foreach((json_t *)object, name, amounts)
     {
         struct berth_queue_view view = { 0 };
+        struct amounts_row row = { what, name, (const void *)((const char *)&view + at) };
         int r = berth_engine_queue(run->engine, &run->in, name, &arena, &view, err);
         if (r < 0)
             return r;
-        compare_amounts(name, &view.deserved, amounts, faults);
+        compare_amounts(&row, amounts, faults);
     }
     return 0;
 }
 
 int compare_before(struct run *run, struct str *faults, struct err *err)
 {
+    static const struct {
+        const char *what;
+        size_t at;
+    } shares[] = { { "deserved", offsetof(struct berth_queue_view, deserved) },
+                   { "fairShare", offsetof(struct berth_queue_view, fair_share) },
+                   { "demand", offsetof(struct berth_queue_view, demand) } };
     int r = compare_feasible(run, faults, err);
 
     if (r == 0)
         r = compare_scores(run, faults, err);
-    return r < 0 ? r : compare_deserved(run, faults, err);
+    for (size_t i = 0; r >= 0 && i < COUNT_OF(shares); i++)
+        r = compare_queues(run, shares[i].what, shares[i].at, faults, err);
+    return r;
 }

@@ -228,7 +228,7 @@ static void check_amounts(struct scenario *s, const struct json_at *at)
 {
     check_each(s, at, NULL, NULL, check_amount);
 }
-static void check_deserved(struct scenario *s, const struct json_at *at)
+static void check_queue_amounts(struct scenario *s, const struct json_at *at)
 {
     check_each(s, at, &s->queue_by_name, "queue", check_amounts);
 }
@@ -307,7 +307,9 @@ static const struct {
     { KEY("feasible"), check_feasible },
     { KEY("nodeScores"), check_scores },
     { KEY("nodeReasons"), check_node_reasons },
-    { KEY("deserved"), check_deserved },
+    { KEY("deserved"), check_queue_amounts },
+    { KEY("fairShare"), check_queue_amounts },
+    { KEY("demand"), check_queue_amounts },
     { KEY("queueJobs"), check_queue_jobs },
     { KEY("cores"), check_cores },
     { KEY("gpus"), check_gpus },

@@ -155,6 +155,11 @@ TEST(wrong_weight_of_zero)
           "queues: [{name: a, weight: 0}, {name: b, weight: 0}]\n" NODE JOB(
               "a", "cpu: 1") "expect: {deserved: {a: {cpu: 2}, b: {cpu: 2}}, bind: {c/p: n}}\n",
           "c/p>n");
+    comes(
+        "config: {profile: berth}\n"
+        "queues: [{name: a}]\n" NODE JOB(
+            "a", "cpu: 9") "expect: {fairShare: {a: {cpu: 0}}, demand: {a: {cpu: 0}}, bind: {}}\n",
+        "c/p:LARGER_THAN_ANY_NODE");
     comes("queues: [{name: a, weight: -1}]\n",
           "refused 1:20 /queues/0/weight: -1 is outside of 0 to 2147483647");
 }

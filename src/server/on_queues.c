@@ -134,6 +134,7 @@ static const char *const queue_sorts[] = { "name",
                                            "usage.running",
                                            "usage.allocated.",
                                            "usage.requested.",
+                                           "usage.demand.",
                                            "usage.fairShare.",
                                            "usage.deserved.",
                                            NULL };

@@ -128,6 +128,32 @@ static void join(struct serving *s, const char *node)
     SERVING_EXPECT_AS(s, s->agent_token, 200, "POST /v1/worker/register", "", body);
 }
 
+/* What is requested is all; demand is what could start, and what is fair goes by it. */
+TEST(usage_tells_what_could_start)
+{
+    CLEANUP(freep) char *path = NULL;
+    struct serving s;
+
+    serving_start(&s);
+    join(&s, "n1");
+    SERVING_EXPECT(&s, 200, "POST /v1/nodes/n1/actions", "", "{\"action\":\"cordon\"}");
+    SERVING_EXPECT(&s, 201, "POST /v1/jobs", "",
+                   "{\"name\":\"a\",\"image\":\"oci:/i\",\"resources\":{\"cpu\":3}}");
+    SERVING_EXPECT(&s, 200, "GET /v1/queues/default", "", NULL);
+    CHECK_TEXT(serving_get(&s, "usage.requested.cpu"), "3");
+    CHECK_TEXT(serving_get(&s, "usage.demand.cpu"), "(none)");
+    SERVING_EXPECT(&s, 201, "POST /v1/jobs", "",
+                   "{\"name\":\"b\",\"image\":\"oci:/i\",\"resources\":{\"cpu\":2}}");
+    path = text_format("POST /v1/jobs/%s/actions", serving_get(&s, "id"));
+    SERVING_EXPECT(&s, 200, path, "", "{\"action\":\"hold\"}");
+    SERVING_EXPECT(&s, 200, "POST /v1/nodes/n1/actions", "", "{\"action\":\"uncordon\"}");
+    SERVING_EXPECT(&s, 200, "GET /v1/queues/default/why", "", NULL);
+    CHECK_TEXT(serving_get(&s, "requested"), "5");
+    CHECK_TEXT(serving_get(&s, "demand"), "3");
+    CHECK_TEXT(serving_get(&s, "fairShare"), "3");
+    serving_stop(&s);
+}
+
 TEST(guarantees_are_held_against_the_nodes_that_take_work)
 {
     struct serving s;

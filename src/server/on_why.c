@@ -53,6 +53,7 @@ static void show_why(struct call *call, const struct view_answer *answer, const 
     show_amount(call->answer, "fairShare", resource, fair);
     show_amount(call->answer, "allocated", resource, allocated);
     show_amount(call->answer, "requested", resource, amount_of(&view->requested, resource, &has));
+    show_amount(call->answer, "demand", resource, amount_of(&view->demand, resource, &has));
     if (has_cap)
         show_amount(call->answer, "cap", resource, cap);
     show_amount(call->answer, "borrowed", resource,

@@ -57,6 +57,7 @@ json_t *show_queue_usage(const struct berth_queue_view *view)
     show_set(object, "deserved", show_engine_amounts(&view->deserved));
     show_set(object, "fairShare", show_engine_amounts(&view->fair_share));
     show_set(object, "allocated", show_engine_amounts(&view->allocated));
+    show_set(object, "demand", show_engine_amounts(&view->demand));
     show_set(object, "requested", show_engine_amounts(&view->requested));
     show_set(object, "cap", show_engine_amounts(&view->cap));
     show_number(object, "pending", view->n_pending);
