@@ -293,7 +293,8 @@ static void find_share(struct session *s, const struct task *task, struct arena 
 
     if (dim == NOWHERE || !fair || s->policy->reclaim == RECLAIM_BY_PLUGINS ||
         (!setup_has_action(s->setup, "reclaim") && !setup_has_action(s->setup, "gangreclaim")) ||
-        out->reason->asked > out->reason->limit || !others_hold(s, queue, dim))
+        out->reason->asked > out->reason->limit || out->reason->code == WAIT_LARGER_THAN_CLUSTER ||
+        !others_hold(s, queue, dim))
         return;
     allocated = dim < queue->n_sums ? queue->allocated[dim] : 0;
     asked = (wide)asks_of(&task->group->kind->asks, dim) * n_needed(task->group->job);

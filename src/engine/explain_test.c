@@ -476,6 +476,10 @@ TEST(explain_names_the_fair_share_where_it_keeps_a_job_waiting)
     CHECK_TEXT(why.share_resource, "cpu");
     CHECK_EQ(why.share_fair, 2000);
     CHECK_EQ(why.share_allocated, 2000);
+    world_job(&w, "crowd", 5, 5, 1); /* no share would do: there are four cores */
+    why = explain(&w, "crowd");
+    CHECK_TEXT(wait_codes[why.state].word, "LARGER_THAN_CLUSTER");
+    CHECK_TEXT(why.share_resource, NULL);
     world_fini(&w);
 }
 
