@@ -214,14 +214,6 @@ int berth_engine_queue_holders(struct berth_engine *engine, const char *name, co
     return 0;
 }
 
-static bool has_gang(const struct session *s)
-{
-    for (size_t i = 0; i < s->setup->n_uses; i++)
-        if (text_eq(s->setup->uses[i].plugin->name, "gang"))
-            return true;
-    return false;
-}
-
 static uint32_t releasing_placed(const struct job *job)
 {
     uint32_t n = 0;
@@ -242,7 +234,7 @@ static enum berth_phase phase_of(struct session *s, const struct job *job)
 
     if (s->setup->is_reference && (!job->queue || !job->queue->kept))
         return job->kept->phase; /* there nobody looks at it */
-    if (job->n[BERTH_TASK_RUNNING] && has_gang(s) && !ready && !excused)
+    if (job->n[BERTH_TASK_RUNNING] && setup_has_plugin(s->setup, "gang") && !ready && !excused)
         return BERTH_PHASE_UNKNOWN;
     if (scheduled >= job->min_available)
         return scheduled == ended ? BERTH_PHASE_COMPLETED : BERTH_PHASE_RUNNING;

@@ -241,6 +241,14 @@ bool setup_has_action(const struct setup *setup, const char *name)
     return false;
 }
 
+bool setup_has_plugin(const struct setup *setup, const char *name)
+{
+    for (size_t i = 0; i < setup->n_uses; i++)
+        if (text_eq(setup->uses[i].plugin->name, name))
+            return true;
+    return false;
+}
+
 int berth_config_check_with(const struct berth_config *config,
                             const struct berth_plugin_file *files, size_t n, struct err *err)
 {

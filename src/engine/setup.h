@@ -74,6 +74,8 @@ extern const size_t n_profiles;
 MUST_CHECK int setup_new(const struct berth_config *config, const struct outsiders *others,
                          struct setup **out, struct err *err);
 void setup_free(struct setup *setup);
+/** Whether a plugin is in use. */
+bool setup_has_plugin(const struct setup *setup, const char *name);
 /** Whether an action is among those that are run. */
 bool setup_has_action(const struct setup *setup, const char *name);
 

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/str.h"
+#include "engine/res.h"
 #include "engine/room.h"
 
 static int by_name(const void *a, const void *b)
@@ -88,6 +90,72 @@ int64_t job_may_lose(const struct job *job)
         value = ((int64_t)job->n_tasks * value + 99) / 100;
     return budget->is_max_unavailable ? value - ((int64_t)job->n_tasks - ended - running)
                                       : running - value;
+}
+
+bool task_is_vital(const struct task *task)
+{
+    const struct group *group = task->group;
+    const char *class = group->spec->priority_class;
+
+    if (!class)
+        class = group->job->kept->priority_class;
+    return text_eq(class, "system-cluster-critical") || text_eq(class, "system-node-critical") ||
+           text_eq(group->kind->namespace_, "kube-system");
+}
+
+/* --- What a job could lose */
+
+static bool is_spared(const struct session *s, const struct group *group)
+{
+    const struct task *any = &group->tasks[0];
+
+    return !task_is_preemptable(any) ||
+           (task_is_vital(any) && setup_has_plugin(s->setup, "conformance"));
+}
+
+/* Whether none of its tasks that run, or (held) are promised room, is spared. */
+static bool may_go_whole(const struct session *s, const struct job *job, bool held)
+{
+    for (size_t g = 0; g < job->n_groups; g++) {
+        const struct group *group = &job->groups[g];
+        uint32_t n = held ? group->n[BERTH_TASK_PIPELINED] : group_n_allocated(group);
+        if (n && is_spared(s, group))
+            return false;
+    }
+    return true;
+}
+
+/* How many of those that run may go. */
+static int64_t n_losable(const struct session *s, const struct job *job)
+{
+    int64_t budget = setup_has_plugin(s->setup, "pdb") ? job_may_lose(job) : INT64_MAX;
+    int64_t ready = job_n_ready(job);
+    int64_t spare = ready > job->min_available ? ready - job->min_available : 0;
+
+    if (budget >= ready && may_go_whole(s, job, false))
+        return INT64_MAX;
+    return budget < spare ? budget : spare;
+}
+
+void job_add_losable(const struct session *s, const struct job *job, wide *to)
+{
+    bool held_go = may_go_whole(s, job, true);
+    int64_t n = n_losable(s, job);
+
+    if (held_go && n == INT64_MAX) {
+        res_job(s, job, true, to);
+        return;
+    }
+    for (size_t i = job->n_tasks; i-- > 0;) { /* as victims: the last goes first */
+        const struct task *task = &job->tasks[i];
+        bool goes = task->state == BERTH_TASK_PIPELINED
+                        ? held_go && !task->is_told
+                        : state_is_allocated(task->state) && n > 0 && !is_spared(s, task->group);
+        if (!goes)
+            continue;
+        res_add_asks(to, task_asks(task), 1);
+        n -= task->state != BERTH_TASK_PIPELINED;
+    }
 }
 
 struct sorter {

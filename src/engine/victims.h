@@ -30,6 +30,15 @@ bool fits_without(const struct session *s, const struct task *task, const struct
 /** Whether a task's priority class, or its group, spares it. */
 bool task_is_preemptable(const struct task *task);
 
+/** Whether a task keeps the system itself alive: plugin conformance spares it. */
+bool task_is_vital(const struct task *task);
+
+/**
+ * Adds what of a job evictions could free: all of it, or no more than it has above its minimum where some
+ * of its tasks are spared, or its budget does not let all go. What it was promised in this session is of that.
+ */
+void job_add_losable(const struct session *s, const struct job *job, wide *to);
+
 /** How many of a job's running tasks its budget lets go, below 0 if too few run; INT64_MAX: any. */
 int64_t job_may_lose(const struct job *job);
 

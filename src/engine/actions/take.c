@@ -448,7 +448,8 @@ static bool is_within(struct session *s, const struct job *job, const wide *less
 
 /*
  * Whether what the job holds and is promised keeps its queue at or under its fair share, beside those of the
- * queue that are no less urgent. Those that are less urgent are counted only if the queue is over it with them.
+ * queue that are no less urgent. Those that are less urgent are counted only if the queue is over it with
+ * them, and then what of them nobody could evict: it cannot be taken back before this one.
  */
 static bool stays_within(struct session *s, const struct job *job)
 {
@@ -458,7 +459,7 @@ static bool stays_within(struct session *s, const struct job *job)
         return true;
     for (const struct job *other = job->queue->first; other; other = other->queue_next)
         if (other->priority < job->priority)
-            res_job(s, other, true, below);
+            job_add_losable(s, other, below);
     return is_within(s, job, below);
 }
 

@@ -1,21 +1,14 @@
 /*
  * Conformance: what keeps the system itself alive is never a victim.
  */
-#include "base/str.h"
 #include "engine/plugins.h"
+#include "engine/victims.h"
 
 static enum vote keep(const struct victims *from, struct victims *to)
 {
-    for (size_t i = 0; i < from->n; i++) {
-        const struct group *group = from->at[i]->group;
-        const char *class = group->spec->priority_class;
-        if (!class)
-            class = group->job->kept->priority_class;
-        if (text_eq(class, "system-cluster-critical") || text_eq(class, "system-node-critical") ||
-            text_eq(group->kind->namespace_, "kube-system"))
-            continue;
-        to->at[to->n++] = from->at[i];
-    }
+    for (size_t i = 0; i < from->n; i++)
+        if (!task_is_vital(from->at[i]))
+            to->at[to->n++] = from->at[i];
     return VOTE_PERMIT;
 }
 
