@@ -113,8 +113,7 @@ static bool is_spared(const struct session *s, const struct group *group)
            (task_is_vital(any) && setup_has_plugin(s->setup, "conformance"));
 }
 
-/* Whether none of its tasks that run, or (held) are promised room, is spared. */
-static bool may_go_whole(const struct session *s, const struct job *job, bool held)
+bool job_may_go_whole(const struct session *s, const struct job *job, bool held)
 {
     for (size_t g = 0; g < job->n_groups; g++) {
         const struct group *group = &job->groups[g];
@@ -132,14 +131,14 @@ static int64_t n_losable(const struct session *s, const struct job *job)
     int64_t ready = job_n_ready(job);
     int64_t spare = ready > job->min_available ? ready - job->min_available : 0;
 
-    if (budget >= ready && may_go_whole(s, job, false))
+    if (budget >= ready && job_may_go_whole(s, job, false))
         return INT64_MAX;
     return budget < spare ? budget : spare;
 }
 
 void job_add_losable(const struct session *s, const struct job *job, wide *to)
 {
-    bool held_go = may_go_whole(s, job, true);
+    bool held_go = job_may_go_whole(s, job, true);
     int64_t n = n_losable(s, job);
 
     if (held_go && n == INT64_MAX) {

@@ -33,6 +33,8 @@ bool task_is_preemptable(const struct task *task);
 /** Whether a task keeps the system itself alive: plugin conformance spares it. */
 bool task_is_vital(const struct task *task);
 
+/** Whether none of a job's tasks that run, or (held) are promised room, is spared evictions. */
+bool job_may_go_whole(const struct session *s, const struct job *job, bool held);
 /**
  * Adds what of a job evictions could free: all of it, or no more than it has above its minimum where some
  * of its tasks are spared, or its budget does not let all go. What it was promised in this session is of that.

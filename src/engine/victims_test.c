@@ -116,3 +116,31 @@ TEST(victims_stay_for_who_would_be_taken_back)
         world_fini(&w);
     }
 }
+
+/* A gang that cannot spare anybody goes whole or not at all: not with a member that is spared evictions. */
+TEST(victims_are_no_gang_with_a_member_that_is_spared)
+{
+    for (int reclaim = 0; reclaim < 2; reclaim++) {
+        for (uint32_t n_spared = 0; n_spared < 2; n_spared++) {
+            struct berth_task_group parts[] = { { .name = "spared", .not_preemptable = true },
+                                                { .name = "others" } };
+            struct berth_task_group one = { .name = "task", .replicas = 1 };
+            struct berth_job gang = { .id = "gang", .queue = "a", .min_available = 3 };
+            struct world w;
+            world_init(&w);
+            world_queue(&w, "a");
+            world_queue(&w, "b");
+            world_node(&w, "n1", 3);
+            parts[0].replicas = n_spared;
+            parts[1].replicas = 3 - n_spared;
+            tell(&w, gang, parts, 2);
+            run(&w, "gang", "spared", parts[0].replicas);
+            run(&w, "gang", "others", parts[1].replicas);
+            tell(&w, (struct berth_job){ .id = "new", .queue = reclaim ? "b" : "a", .priority = 5 },
+                 &one, 1);
+            world_cycle(&w);
+            CHECK_EQ(w.out.counts.tasks_evicted, n_spared ? 0 : 3);
+            world_fini(&w);
+        }
+    }
+}

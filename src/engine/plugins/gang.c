@@ -2,6 +2,7 @@
  * Gang: a job starts with its minimum or not at all, and is not cut below it.
  */
 #include "engine/plugins.h"
+#include "engine/victims.h"
 
 static bool job_valid(struct session *s, struct plugin_use *use, const struct job *job,
                       struct why *why)
@@ -80,16 +81,22 @@ static bool job_starving(struct session *s, struct plugin_use *use, const struct
 static enum vote spare(struct session *s, struct plugin_use *use, const struct task *task,
                        const struct victims *from, struct victims *to)
 {
+    const struct job *last = NULL;
+    bool whole = false;
+
     (void)use, (void)task;
     for (size_t i = 0; i < from->n; i++) {
         const struct job *job = from->at[i]->group->job;
         uint32_t given = 0;
+        if (job != last)
+            whole =
+                s->policy->victim_unit == UNIT_SPARE_OR_WHOLE && job_may_go_whole(s, job, false);
+        last = job;
         for (size_t k = 0; k < to->n; k++)
             given += to->at[k]->group->job == job && to->at[k]->state != BERTH_TASK_PIPELINED;
-        /* Whole gangs may go, and what is held for one; who takes them sees to it that they go
-         * whole. */
-        if (s->policy->victim_unit == UNIT_SPARE_OR_WHOLE ||
-            from->at[i]->state == BERTH_TASK_PIPELINED ||
+        /* Whole gangs may go, unless some of theirs are spared, and what is held for one; who takes them
+         * sees to it that they go whole. */
+        if (whole || from->at[i]->state == BERTH_TASK_PIPELINED ||
             job_n_ready(job) > job->min_available + given)
             to->at[to->n++] = from->at[i];
     }
