@@ -651,3 +651,95 @@ TEST(demand_counts_machines_that_may_be_ordered)
         world_fini(&w);
     }
 }
+
+/* --- What cannot start changes nothing for others */
+
+static void tell_drawn_job(struct world *w, uint64_t seed, int i)
+{
+    static const char *const queues[] = { "a", "b", "c" };
+    struct berth_task_group group = { .name = "task", .role = "task" };
+    struct berth_job job = { .id = arena_format(&w->arena, "j%02d", i),
+                             .seq = (uint64_t)i,
+                             .groups = &group,
+                             .n_groups = 1 };
+
+    group.replicas = (uint32_t)draw(&seed, 1, 4);
+    group.asks = world_amounts(w, draw(&seed, 1, 4), 1);
+    job.queue = queues[draw(&seed, 0, 2)];
+    job.priority = (int)draw(&seed, 0, 2);
+    job.min_available = one_in(&seed, 2) ? group.replicas : 1;
+    world_tell(w, BERTH_JOB, &job);
+}
+
+/* One more that cannot start, for one of the reasons. */
+static void tell_idle_job(struct world *w, uint64_t seed, int i)
+{
+    struct berth_task_group group = { .name = "task", .role = "task", .replicas = 1 };
+    struct berth_job job = { .id = arena_format(&w->arena, "idle%02d", i),
+                             .seq = (uint64_t)draw(&seed, 0, 20),
+                             .queue = one_in(&seed, 2) ? "b" : "c",
+                             .priority = (int)draw(&seed, 0, 2),
+                             .groups = &group,
+                             .n_groups = 1 };
+
+    group.asks = world_amounts(w, 4, 1);
+    switch (draw(&seed, 0, 4)) {
+    case 0:
+        job.withheld = one_in(&seed, 2) ? WAIT_HELD : WAIT_DEPENDENCY;
+        break;
+    case 1:
+        job.not_before_ms = w->in.now_ms + 1000000;
+        break;
+    case 2:
+        group.node_selector = (struct berth_labels){ &zone_a, 1 };
+        break;
+    case 3:
+        group.asks = world_amounts(w, 99, 1);
+        break;
+    case 4:
+        group.replicas = job.min_available = 99;
+        break;
+    }
+    world_tell(w, BERTH_JOB, &job);
+}
+
+TEST(demand_of_what_cannot_start_changes_nothing_for_others)
+{
+    uint64_t random = test_seed();
+
+    for (int round = 0; round < 1000; round++) {
+        int n_nodes = (int)draw(&random, 1, 3), n_jobs = (int)draw(&random, 3, 9);
+        struct world with, without;
+        struct world *const worlds[] = { &with, &without };
+        uint64_t seed = random;
+        for (int k = 0; k < 2; k++) {
+            struct world *w = worlds[k];
+            random = seed;
+            world_init(w);
+            world_queue(w, "a");
+            world_queue(w, "b");
+            world_queue(w, "c");
+            for (int i = 0; i < n_nodes; i++)
+                world_node(w, arena_format(&w->arena, "n%d", i), draw(&random, 2, 9));
+            for (int i = 0; i < n_jobs; i++)
+                tell_drawn_job(w, test_random(&random), i);
+            for (int i = 0; i < 3; i++) {
+                uint64_t own = test_random(&random);
+                if (w == &with)
+                    tell_idle_job(w, own, i);
+            }
+        }
+        for (int cycle = 0; cycle < 4; cycle++) {
+            uint64_t more = test_random(&random);
+            world_cycle(&with);
+            world_cycle(&without);
+            CHECK_TEXT(world_groups(&with), world_groups(&without));
+            world_accept(&with, BERTH_TASK_RUNNING);
+            world_accept(&without, BERTH_TASK_RUNNING);
+            for (int k = 0; k < 2; k++)
+                tell_drawn_job(worlds[k], more, 50 + cycle);
+        }
+        world_fini(&with);
+        world_fini(&without);
+    }
+}

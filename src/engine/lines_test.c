@@ -92,6 +92,8 @@ static const struct berth_pod_term over_nodes = { .topology_key = "kubernetes.io
 static const struct berth_affinity rather_spread = { .spread_preferred = &over_nodes,
                                                      .n_spread_preferred = 1 };
 
+static const struct berth_label on_no_node = { "disk", "fast" };
+
 static void fill_group(struct world *w, uint64_t *random, struct berth_task_group *group)
 {
     static const uint16_t port = 80;
@@ -106,6 +108,8 @@ static void fill_group(struct world *w, uint64_t *random, struct berth_task_grou
     group->not_preemptable = draw(random, 16) == 0;
     if (draw(random, 12) == 0)
         group->affinity = &rather_spread;
+    if (draw(random, 20) == 0)
+        group->node_selector = (struct berth_labels){ &on_no_node, 1 };
     if (draw(random, 25) == 0) {
         group->host_ports = &port;
         group->n_host_ports = 1;
