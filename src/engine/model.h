@@ -264,12 +264,14 @@ struct kind {
     struct asks charge; /* see kind_charge */
     uint64_t charged;   /* for which model->device_turn */
     struct take_failure {
-        uint64_t number, read;
+        uint64_t number; /* of the session, */
+        size_t n_log;    /* while its log was so long */
         int64_t priority;
         uint32_t needed;
     } take_failed[2]; /* when nobody could be evicted for so urgent a task; see take.c */
     struct gang_failure {
-        uint64_t number, read;
+        uint64_t number;
+        size_t n_log; /* likewise */
         uint32_t needed, placed;
     } gang_failed; /* when a gang of it found too few nodes; see allocate.c */
 };

@@ -130,11 +130,6 @@ static bool search_further(struct session *s, struct job *job, bool promised,
     return true;
 }
 
-static uint64_t touches(const struct session *s)
-{
-    return s->model->touched_base + s->model->touched.n;
-}
-
 /*
  * Of many gangs alike that do not fit one is tried: where it failed for want of room, one that
  * needs no less fails too, as long as nothing changed.
@@ -146,7 +141,7 @@ static bool has_failed(struct session *s, struct job *job)
     const struct gang_failure *f = &kind->gang_failed;
 
     if (s->setup->is_reference || job->n_groups != 1 || job_n_ready(job) ||
-        f->number != s->number || f->read != touches(s) || job->min_available < f->needed ||
+        f->number != s->number || f->n_log != s->log.n || job->min_available < f->needed ||
         s->protect)
         return false;
     seat->stuck = kind;
@@ -160,7 +155,7 @@ static void note_failed(struct session *s, struct job *job)
 
     if (job->n_groups == 1 && !job_n_ready(job) && !seat->why.code && seat->stuck)
         job->groups[0].kind->gang_failed =
-            (struct gang_failure){ s->number, touches(s), job->min_available, seat->placed };
+            (struct gang_failure){ s->number, s->log.n, job->min_available, seat->placed };
 }
 
 static void visit_domains(struct session *s, struct rounds *rounds, struct job *job)

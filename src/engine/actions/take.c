@@ -362,8 +362,8 @@ static bool has_failed(const struct session *s, const struct job *job, bool recl
 
     /* Where room is kept for a job, it also matters how long one runs. */
     return job->n_groups == 1 && f->number == s->number && !s->in.is_cold && !s->protect &&
-           f->read == s->model->touched_base + s->model->touched.n &&
-           job->priority <= f->priority && takes_for(s, job) >= f->needed && has_nothing(job);
+           f->n_log == s->log.n && job->priority <= f->priority && takes_for(s, job) >= f->needed &&
+           has_nothing(job);
 }
 
 /* Of n tasks that could be placed; with fewer than it needs a failure says nothing of others. */
@@ -372,8 +372,7 @@ static void note_failed(const struct session *s, const struct job *job, size_t n
     struct take_failure *f = &job->groups[0].kind->take_failed[reclaim];
 
     if (job->n_groups == 1 && has_nothing(job) && n >= takes_for(s, job))
-        *f = (struct take_failure){ s->number, s->model->touched_base + s->model->touched.n,
-                                    job->priority, takes_for(s, job) };
+        *f = (struct take_failure){ s->number, s->log.n, job->priority, takes_for(s, job) };
 }
 
 /* Whether all that was promised is free, now that others have lost what was held for them. */
