@@ -4,6 +4,7 @@
 #ifndef ENGINE_TAKE_H
 #define ENGINE_TAKE_H
 
+#include "engine/actions/cost.h"
 #include "engine/session.h"
 
 /**
@@ -39,19 +40,5 @@ void take_settle(struct statement *stmt, struct job *job);
  * way, and what could be had there is what is held for others.
  */
 bool take_may_try(struct session *s, const struct kind *kind, const struct node *node);
-
-/* What room costs, what weighs most first: whoever runs weighs more than all that is held. */
-struct cost {
-    size_t n_broken;  /* victims whose jobs are below their budgets then */
-    int64_t priority; /* the highest among the victims */
-    wide lost;        /* milliseconds of work since the start or the last checkpoint, times cpu */
-    size_t n;
-    int64_t held_priority; /* the highest among those whose held room is taken */
-    size_t n_held;         /* tasks that it was held for */
-};
-
-/** What was taken since a mark in the log costs. */
-struct cost cost_of(const struct session *s, size_t mark);
-int cost_cmp(const struct cost *a, const struct cost *b);
 
 #endif

@@ -1,14 +1,15 @@
 /*
  * Clear: who must go from a node so that a task fits. Victims go as units: a job loses tasks above its minimum, or
  * all of them, never a part of its gang; a reservation is taken whole. Of the sets that would do the first in
- * order is found, who need not go of it is kept, and then sets that cost less are looked for.
+ * order is found, and who need not go of it is kept. Then sets that cost less are looked for, or, where those
+ * first in order use up a budget or a share and are not enough, any set that will do.
  */
 #include "engine/actions/clear.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "engine/actions.h"
+#include "engine/actions/bargain.h"
 #include "engine/fit.h"
 #include "engine/protect.h"
 #include "engine/room.h"
@@ -24,11 +25,12 @@ static const char *reason_of(bool reclaim)
 /* Held room goes before anybody who runs, else the order stays. */
 static void put_held_first(struct session *s, struct victims *set)
 {
-    struct task **sorted = ARENA_NEW0_N(s->lists, struct task *, set->n + 1);
+    struct task **sorted;
     size_t n = 0;
 
     if (!s->rooms.n)
         return;
+    sorted = ARENA_NEW0_N(s->lists, struct task *, set->n + 1);
     for (int runs = 0; runs < 2; runs++)
         for (size_t i = 0; i < set->n; i++)
             if ((set->at[i]->state != BERTH_TASK_PIPELINED) == runs)
@@ -57,25 +59,191 @@ static void put_spare_first(struct session *s, struct victims *set)
     set->at = sorted;
 }
 
-static struct victims find_victims(struct session *s, const struct task *task,
-                                   const struct node *node, bool reclaim)
+size_t clear_spares(const struct session *s, const struct job *job)
 {
-    struct victims from = node_tasks(s, node), set;
+    uint32_t ready = job_n_ready(job);
+
+    if (s->policy->victim_unit == UNIT_TASK || ready == 1)
+        return SIZE_MAX; /* of one that is all its job has none goes with it */
+    return ready > job->min_available ? ready - job->min_available : 0;
+}
+
+/* Who goes with a whole job, those on the node first; none if one of them is not to be evicted. */
+static struct victims list_whole(const struct clearing *c, const struct job *job)
+{
+    struct victims whole = { ARENA_NEW0_N(c->stmt->s->lists, struct task *, job->n_tasks + 1), 0 };
+
+    for (int elsewhere = 0; elsewhere < 2; elsewhere++)
+        for (size_t i = 0; i < job->n_tasks; i++) {
+            struct task *task = &job->tasks[i];
+            if (!state_is_allocated(task->state) || (task->node != c->node) != elsewhere)
+                continue;
+            if (!task->is_told || !task_is_preemptable(task) ||
+                (task->state != BERTH_TASK_BOUND && task->state != BERTH_TASK_RUNNING))
+                return (struct victims){ whole.at, 0 };
+            whole.at[whole.n++] = task;
+        }
+    return whole;
+}
+
+wide *clear_lacks(const struct clearing *c)
+{
+    const struct session *s = c->stmt->s;
+    const struct asks *asks = &c->task->group->kind->asks;
+    wide *lacks = ARENA_NEW0_N(s->lists, wide, s->model->dims.n + 1);
+
+    for (size_t i = 0; i < asks->n; i++) {
+        uint32_t d = asks->at[i].dim;
+        lacks[d] = (wide)asks->at[i].value - column_future(&s->model->columns[d], c->node->at);
+    }
+    return lacks;
+}
+
+bool clear_may_go_whole(const struct clearing *c, const struct job *job)
+{
+    struct session *s = c->stmt->s;
+    struct victims whole = list_whole(c, job), named;
+    struct taking taking = { .job = c->task->group->job, .reclaim = c->reclaim };
+
+    if (!whole.n)
+        return false;
+    taking.lacks = clear_lacks(c);
+    taking.unit = ARENA_NEW0_N(s->lists, size_t, whole.n);
+    named = victims_agree_on(s, &taking, c->task, &whole);
+    return named.n == whole.n;
+}
+
+/*
+ * Leaves out those who would take their job with them where it may not go whole: of a job that can spare some,
+ * none, or (`most`) all but as many as it can spare.
+ */
+static void keep_movable(const struct clearing *c, struct victims *set, bool most)
+{
+    struct session *s = c->stmt->s;
+    const struct job *last = NULL;
+    bool whole = false;
+    size_t n = 0;
+
+    for (size_t i = 0; i < set->n; i++) {
+        const struct job *job = set->at[i]->group->job;
+        size_t spares = clear_spares(s, job), before = 0;
+        for (size_t k = 0; k < n && spares <= i; k++)
+            before += set->at[k]->group->job == job;
+        if (before >= spares && (most || !spares) && !task_room(s, set->at[i])) {
+            whole = last == job ? whole : clear_may_go_whole(c, job);
+            last = job;
+            if (!whole)
+                continue;
+        }
+        set->at[n++] = set->at[i];
+    }
+    set->n = n;
+}
+
+/* Whether one of them may take others with it. */
+static bool have_gangs(const struct session *s, const struct victims *set)
+{
+    for (size_t i = 0; i < set->n; i++)
+        if (clear_spares(s, set->at[i]->group->job) < set->n)
+            return true;
+    return false;
+}
+
+static struct victims list_candidates(const struct clearing *c)
+{
+    struct session *s = c->stmt->s;
+    struct victims from = node_tasks(s, c->node);
     size_t n = 0;
 
     for (size_t i = 0; i < from.n; i++)
-        if (take_may_go(s, task->group->job, from.at[i], reclaim) &&
-            (!task->group->kind->best_effort || from.at[i]->group->kind->best_effort))
+        if (take_may_go(s, c->task->group->job, from.at[i], c->reclaim) &&
+            (!c->task->group->kind->best_effort || from.at[i]->group->kind->best_effort))
             from.at[n++] = from.at[i];
     from.n = n;
-    if (!n)
-        return from;
-    /* Plugins name as many as a share or a budget spares: those whom it costs least to lose. */
-    victims_sort(s, &from, task->group->job);
+    return from;
+}
+
+static bool has(const struct victims *set, const struct task *task)
+{
+    for (size_t i = 0; i < set->n; i++)
+        if (set->at[i] == task)
+            return true;
+    return false;
+}
+
+static bool have_budgets(const struct victims *set)
+{
+    for (size_t i = 0; i < set->n; i++)
+        if (set->at[i]->group->job->kept->budget.is_given)
+            return true;
+    return false;
+}
+
+/*
+ * Those that plugins name each for itself: of those whom they do not name with others, whom they do without. Where
+ * they name none there is none, but one plugin may spend a budget, or a share, on somebody whom another spares.
+ */
+static struct victims add_each_alone(const struct clearing *c, const struct victims *from,
+                                     const struct victims *together)
+{
+    struct session *s = c->stmt->s;
+    struct victims all = *together, rest, more;
+    size_t n = 0;
+
+    if (all.n == from->n)
+        return all;
+    all.at = ARENA_NEW0_N(s->lists, struct task *, from->n + 1);
+    memcpy(all.at, together->at, together->n * sizeof(*all.at));
+    rest.at = ARENA_NEW0_N(s->lists, struct task *, from->n + 1);
+    do {
+        rest.n = 0;
+        for (size_t i = 0; i < from->n; i++)
+            if (!has(&all, from->at[i]))
+                rest.at[rest.n++] = from->at[i];
+        more = rest.n ? victims_agree(s, c->reclaim, c->task, &rest) : rest;
+        for (size_t i = 0; i < more.n; i++)
+            all.at[all.n++] = more.at[i];
+    } while (more.n);
+    for (size_t i = 0; have_budgets(&rest) && i < rest.n; i++) {
+        struct victims one = { &rest.at[i], 1 };
+        if (victims_agree(s, c->reclaim, c->task, &one).n)
+            all.at[all.n++] = rest.at[i];
+    }
+    for (size_t i = 0; i < from->n; i++) /* in their order */
+        if (has(&all, from->at[i]))
+            rest.at[n++] = from->at[i];
+    rest.n = n;
+    return rest;
+}
+
+/*
+ * Whom plugins let go. Asked about many they name, in that order, as many as a share or a budget spares; `first`
+ * are those. Of the others each may do alone what the first do not.
+ */
+static void find_victims(struct clearing *c, struct victims *first)
+{
+    struct session *s = c->stmt->s;
+    struct victims from = list_candidates(c);
+    size_t n = from.n;
+    bool has_gangs;
+
+    if (!n || !fits_future(s, c->task, c->node, &from))
+        return;
+    /* Those whom it costs least to lose. */
+    victims_sort(s, &from, c->task->group->job);
     put_spare_first(s, &from);
-    set = victims_agree(s, reclaim, task, &from); /* in that order */
-    put_held_first(s, &set);
-    return set;
+    has_gangs = have_gangs(s, &from);
+    if (has_gangs)
+        keep_movable(c, &from, false);
+    *first = victims_agree(s, c->reclaim, c->task, &from); /* in that order */
+    c->set = add_each_alone(c, &from, first);
+    if (c->set.n < n && !fits_future(s, c->task, c->node, &c->set))
+        c->set.n = 0;
+    if (has_gangs)
+        keep_movable(c, first, true);
+    c->is_free = first->n == c->set.n;
+    put_held_first(s, first);
+    put_held_first(s, &c->set);
 }
 
 /* Whether it is there to be evicted, or holds room, yet. */
@@ -112,68 +280,22 @@ static bool fits(struct session *s, const struct task *task, const struct node *
            protect_allows(s, task, node);
 }
 
-static void add_held(struct cost *cost, const struct job *job)
-{
-    if (job->priority > cost->held_priority)
-        cost->held_priority = job->priority;
-    cost->n_held++;
-}
-
-static void add_lost(const struct session *s, struct cost *cost, const struct task *task)
-{
-    int64_t from =
-        task->checkpoint_at_ms > task->started_at_ms ? task->checkpoint_at_ms : task->started_at_ms;
-
-    if (task->group->job->priority > cost->priority)
-        cost->priority = task->group->job->priority;
-    if (from && s->in.now_ms > from)
-        cost->lost += (wide)(s->in.now_ms - from) * (1 + asks_of(task_asks(task), DIM_CPU));
-    cost->n++;
-}
-
-static struct cost cost_none(void)
-{
-    return (struct cost){ .priority = INT64_MIN, .held_priority = INT64_MIN };
-}
-
-struct cost cost_of(const struct session *s, size_t mark)
-{
-    struct cost cost = cost_none();
-
-    for (size_t i = mark; i < s->log.n; i++) {
-        const struct task *task = s->log.at[i].task;
-        if (s->log.at[i].kind == OP_TAKE)
-            add_held(&cost, task->group->job);
-        if (s->log.at[i].kind != OP_EVICT)
-            continue;
-        cost.n_broken += job_may_lose(task->group->job) < 0;
-        add_lost(s, &cost, task);
-    }
-    return cost;
-}
-
-int cost_cmp(const struct cost *a, const struct cost *b)
-{
-    if (a->n_broken != b->n_broken)
-        return a->n_broken < b->n_broken ? -1 : 1;
-    if (a->priority != b->priority)
-        return a->priority < b->priority ? -1 : 1;
-    if (a->lost != b->lost)
-        return a->lost < b->lost ? -1 : 1;
-    if (a->n != b->n)
-        return a->n < b->n ? -1 : 1;
-    if (a->held_priority != b->held_priority)
-        return a->held_priority < b->held_priority ? -1 : 1;
-    return (a->n_held > b->n_held) - (a->n_held < b->n_held);
-}
-
-/* Evicts those marked, in their order. */
 static void evict_marked(struct statement *stmt, const struct victims *set, const bool *marked,
                          const char *reason)
 {
     for (size_t i = 0; i < set->n; i++)
         if (marked[i] && is_there(stmt->s, set->at[i]))
             evict_unit(stmt, set->at[i], reason);
+}
+
+void clear_evict(struct clearing *c)
+{
+    evict_marked(c->stmt, &c->set, c->marked, reason_of(c->reclaim));
+}
+
+bool clear_fits(const struct clearing *c)
+{
+    return fits(c->stmt->s, c->task, c->node);
 }
 
 /* Whether evicting one of them is always evicting just that one. */
@@ -247,211 +369,56 @@ static bool mark_by_trial(struct statement *stmt, const struct task *task, const
     return true;
 }
 
-/* --- What costs less than the first in order */
-
-enum { MOST_STEPS = 100 }; /* of a search; all sets of six victims are fewer */
-
-/* One who might go, and what would be lost with it. */
-struct offer {
-    struct task *task;
-    size_t at; /* in the order */
-    struct cost cost;
-};
-
-struct bargain {
-    struct statement *stmt;
-    const struct task *task;
-    const struct node *node;
-    const char *reason;
-    struct offer *offers; /* the cheapest first */
-    size_t n, steps;
-    bool *goes, *best; /* by place in the order */
-    struct cost least;
-    const struct victims *set;
-    bool one_by_one; /* each goes alone */
-};
-
-static int by_cost(const void *a, const void *b)
+/* Marks whom it takes of the first when they are gone through in order; false: it cannot be. */
+static bool mark_in_order(struct clearing *c, const struct victims *first)
 {
-    const struct offer *x = a, *y = b;
-    int cmp = cost_cmp(&x->cost, &y->cost);
+    struct session *s = c->stmt->s;
+    bool *marked = c->marked;
 
-    return cmp ? cmp : (x->at > y->at) - (x->at < y->at);
-}
-
-/* What going costs at least: nobody else with it, and no budget broken. */
-static struct cost cost_alone(const struct session *s, const struct task *task)
-{
-    struct cost cost = cost_none();
-
-    if (task->state == BERTH_TASK_PIPELINED)
-        add_held(&cost, task->group->job);
-    else
-        add_lost(s, &cost, task);
-    return cost;
-}
-
-/* How many more must go at least, as none of them frees more than the largest. */
-static int64_t n_needed(const struct bargain *b)
-{
-    const struct session *s = b->stmt->s;
-    const struct asks *asks = &b->task->group->kind->asks;
-    int64_t needed = 1;
-
-    for (size_t i = 0; i < asks->n && b->one_by_one; i++) {
-        uint32_t d = asks->at[i].dim;
-        int64_t most = 1;
-        int64_t lacks = asks->at[i].value - column_future(&s->model->columns[d], b->node->at);
-        for (size_t k = 0; k < b->set->n; k++) {
-            int64_t frees = asks_of(task_asks(b->set->at[k]), d);
-            most = frees > most ? frees : most;
-        }
-        if (lacks > 0 && lacks / most + (lacks % most > 0) > needed)
-            needed = lacks / most + (lacks % most > 0);
-    }
-    return needed;
-}
-
-/* Whether a set could cost less than the least that is known: so many as must go, each as cheap as the
- * cheapest in all. */
-static bool may_be_cheaper(const struct bargain *b)
-{
-    struct cost bound = { .priority = INT64_MAX, .held_priority = INT64_MIN };
-    int64_t n = n_needed(b);
-    wide lost = -1;
-
-    for (size_t i = 0; i < b->set->n; i++) {
-        struct cost cost = cost_alone(b->stmt->s, b->set->at[i]);
-        bound.priority = cost.priority < bound.priority ? cost.priority : bound.priority;
-        lost = lost < 0 || cost.lost < lost ? cost.lost : lost;
-        if (!cost.n)
-            return true; /* what is held for it costs no work */
-    }
-    bound.lost = lost * n;
-    bound.n = (size_t)n;
-    return cost_cmp(&bound, &b->least) < 0;
-}
-
-static void list_offers(struct bargain *b, const struct victims *set)
-{
-    for (size_t i = 0; i < set->n; i++) {
-        struct statement own = statement_open(b->stmt->s);
-        evict_unit(&own, set->at[i], b->reason);
-        b->offers[i] = (struct offer){ set->at[i], i, cost_of(own.s, own.mark) };
-        statement_discard(&own);
-    }
-    b->n = set->n;
-    qsort(b->offers, b->n, sizeof(*b->offers), by_cost);
-}
-
-/* Whether the offers from i on could still make a set that costs less: they are no cheaper than the first of
- * them, but for the work of those that are more urgent. */
-static bool is_hopeless(const struct bargain *b, const struct cost *so_far, size_t i, int64_t n)
-{
-    const struct cost *next = &b->offers[i].cost;
-    struct cost bound = *so_far;
-
-    if (!next->n)
+    if (!c->is_free && !fits_future(s, c->task, c->node, first))
         return false;
-    bound.priority = next->priority > bound.priority ? next->priority : bound.priority;
-    if (next->priority == b->offers[b->n - 1].cost.priority && !b->offers[b->n - 1].cost.n_broken) {
-        bound.lost += next->lost * n;
-        bound.n += (size_t)n;
+    if (!c->is_free)
+        marked = ARENA_NEW0_N(s->lists, bool, first->n + 1);
+    if (c->is_one_by_one && c->is_about_amounts)
+        mark_by_amounts(s, c->task, c->node, first, marked);
+    else if (!mark_by_trial(c->stmt, c->task, c->node, first, marked, reason_of(c->reclaim)))
+        return false;
+    for (size_t i = 0, k = 0; !c->is_free && i < first->n; i++, k++) {
+        while (c->set.at[k] != first->at[i])
+            k++;
+        c->marked[k] = marked[i];
     }
-    return cost_cmp(&bound, &b->least) >= 0;
+    return true;
 }
 
-/* All sets that cost less, one victim more at a time. */
-static void bargain_on(struct bargain *b, const struct cost *so_far, size_t from)
+/* Whether some of the set could do where those first in order do not, nor all of it: plugins would not let
+ * all go, or with some what a queue is guaranteed, or company that the task needs. */
+static bool may_do_with_fewer(const struct clearing *c)
 {
-    struct session *s = b->stmt->s;
-    int64_t n = n_needed(b);
+    struct session *s = c->stmt->s;
 
-    for (size_t i = from; i < b->n && b->steps < MOST_STEPS; i++) {
-        struct statement own = statement_open(s);
-        struct cost cost;
-        if (!is_there(s, b->offers[i].task))
-            continue; /* it went with another */
-        if (is_hopeless(b, so_far, i, n))
-            return;
-        b->steps++;
-        evict_unit(&own, b->offers[i].task, b->reason);
-        b->goes[b->offers[i].at] = true;
-        cost = cost_of(s, b->stmt->mark);
-        if (cost_cmp(&cost, &b->least) < 0) {
-            if (!fits(s, b->task, b->node)) {
-                bargain_on(b, &cost, i + 1);
-            } else {
-                b->least = cost;
-                memcpy(b->best, b->goes, b->n * sizeof(*b->best));
-            }
-        }
-        b->goes[b->offers[i].at] = false;
-        statement_discard(&own);
-    }
-}
-
-/* What those marked cost; where no budget has a say and each goes alone, without trying it. */
-static struct cost cost_of_marked(struct bargain *b, const bool *marked)
-{
-    struct session *s = b->stmt->s;
-    struct cost cost = cost_none();
-    bool adds_up = b->one_by_one;
-
-    for (size_t i = 0; i < b->set->n && adds_up; i++) {
-        const struct task *task = b->set->at[i];
-        adds_up = task->state != BERTH_TASK_PIPELINED && !task->group->job->kept->budget.is_given;
-        if (marked[i])
-            add_lost(s, &cost, task);
-    }
-    if (adds_up)
-        return cost;
-    evict_marked(b->stmt, b->set, marked, b->reason);
-    cost = cost_of(s, b->stmt->mark);
-    statement_discard(b->stmt);
-    return cost;
-}
-
-/*
- * Marks others where that costs less: who comes first in order may be of a gang that goes whole, or have worked
- * for long. Of sets that cost the same the one in order stays.
- */
-static void mark_cheapest(struct statement *stmt, const struct task *task, const struct node *node,
-                          const struct victims *set, bool *marked, const char *reason)
-{
-    struct session *s = stmt->s;
-    struct bargain b = { .stmt = stmt,
-                         .task = task,
-                         .node = node,
-                         .reason = reason,
-                         .best = marked,
-                         .set = set,
-                         .one_by_one = go_one_by_one(s, set) };
-    struct cost none = cost_none();
-
-    b.least = cost_of_marked(&b, marked);
-    if (!may_be_cheaper(&b))
-        return;
-    b.offers = ARENA_NEW0_N(s->lists, struct offer, set->n + 1);
-    b.goes = ARENA_NEW0_N(s->lists, bool, set->n + 1);
-    list_offers(&b, set);
-    bargain_on(&b, &none, 0);
+    return !c->is_free || victims_are_guarded(s, &c->set) ||
+           !sheet_is_local(s, c->task->group->kind);
 }
 
 bool clear_node(struct statement *stmt, struct task *task, struct node *node, bool reclaim)
 {
     struct session *s = stmt->s;
-    struct victims set = find_victims(s, task, node, reclaim);
-    bool *marked = ARENA_NEW0_N(s->lists, bool, set.n + 1);
+    struct clearing c = { .stmt = stmt, .task = task, .node = node, .reclaim = reclaim };
+    struct victims first = { 0 };
+    bool found;
 
-    if (!set.n || !fits_future(s, task, node, &set))
+    find_victims(&c, &first);
+    if (!c.set.n)
         return false;
-    if (go_one_by_one(s, &set) && is_about_amounts(s, task, node, &set))
-        mark_by_amounts(s, task, node, &set, marked);
-    else if (!mark_by_trial(stmt, task, node, &set, marked, reason_of(reclaim)))
+    c.marked = ARENA_NEW0_N(s->lists, bool, c.set.n + 1);
+    c.is_one_by_one = go_one_by_one(s, &c.set);
+    c.is_about_amounts = is_about_amounts(s, task, node, &c.set);
+    found = mark_in_order(&c, &first);
+    if (!found && !may_do_with_fewer(&c))
         return false;
-    if (s->policy->victim_set == VICTIM_SET_MINIMAL)
-        mark_cheapest(stmt, task, node, &set, marked, reason_of(reclaim));
-    evict_marked(stmt, &set, marked, reason_of(reclaim));
+    if ((!found || s->policy->victim_set == VICTIM_SET_MINIMAL) && !bargain(&c, found))
+        return false;
+    clear_evict(&c);
     return fits(s, task, node);
 }

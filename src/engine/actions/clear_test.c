@@ -1,6 +1,6 @@
 /*
- * By brute force on small clusters: of all sets of victims within the rules none costs less than the one that is taken.
- * Nobody has a budget: there the rules go by the order in which plugins are asked.
+ * By brute force on small clusters: of all sets of victims within the rules none costs less than the one that is
+ * taken, and one is taken where there is one.
  *
  * BERTH_PROOF_ROUNDS says how many clusters are drawn.
  */
@@ -9,32 +9,45 @@
 #include "engine/take.h"
 #include "engine/testing.h"
 
-enum { NODES = 2, JOBS = 4, TASKS = 3, ON_A_NODE = 6, NOW_MS = 1000000 };
+enum { NODES = 2, JOBS = 14, TASKS = 3, QUEUES = 3, NOW_MS = 1000000 };
 
 struct drawn_task {
+    int64_t cpu;
     int node;
     int64_t started_at_ms;
     bool goes;
 };
 
 struct drawn_job {
-    int64_t cpu;
-    int priority;
+    int priority, queue;
     uint32_t n, least;
+    struct berth_budget budget;
     struct drawn_task tasks[TASKS];
 };
 
+/* What sort of clusters are drawn. */
+struct sort {
+    uint64_t nodes, jobs, tasks, priorities; /* at most */
+    size_t on_a_node;
+    int64_t most_asked;
+    bool has_budgets;
+    bool is_reclaim; /* the jobs are of two queues, and the taker of a third */
+};
+
 struct drawn {
+    const struct sort *sort;
     struct world w;
     uint64_t random;
     struct str text;
     struct drawn_job jobs[JOBS];
     size_t n_jobs;
     int64_t free[NODES], asks;
+    int64_t over[QUEUES]; /* what a queue holds beyond its fair share */
+    bool may_take;        /* the taker's queue stays within its own */
     size_t n_on[NODES];
 };
 
-static size_t n_sets, n_several;
+static size_t n_sets, n_several, n_taken;
 
 static uint64_t rounds(uint64_t few)
 {
@@ -48,116 +61,248 @@ static uint64_t draw(struct drawn *d, uint64_t n)
     return test_random(&d->random) % n;
 }
 
-static const char *job_name(struct drawn *d, size_t j)
+/* --- Clusters */
+
+static const char *queue_name(struct drawn *d, int queue)
 {
-    return arena_format(&d->w.arena, "j%zu", j);
+    return arena_format(&d->w.arena, "q%d", queue);
 }
 
+static void tell_task(struct drawn *d, size_t j, uint32_t i)
+{
+    const struct drawn_job *job = &d->jobs[j];
+    const struct drawn_task *t = &job->tasks[i];
+    const char *id = arena_format(&d->w.arena, "%c", (char)('a' + j));
+
+    world_tell(&d->w, BERTH_TASK,
+               &(struct berth_task){ .job = id,
+                                     .group = arena_format(&d->w.arena, "%u", i),
+                                     .attempt = 1,
+                                     .node = t->node ? "n1" : "n0",
+                                     .started_at_ms = t->started_at_ms,
+                                     .state = BERTH_TASK_RUNNING });
+    str_addf(&d->text,
+             "%s/%u in q%d on n%d since %" PRId64 ": %" PRId64 " cpu, priority %d, least %u", id, i,
+             job->queue, t->node, t->started_at_ms, t->cpu, job->priority, job->least);
+    if (job->budget.is_given)
+        str_addf(&d->text, ", %s %u%s",
+                 job->budget.is_max_unavailable ? "maxUnavailable" : "minAvailable",
+                 job->budget.value, job->budget.is_percent ? "%" : "");
+    str_add(&d->text, "\n");
+}
+
+/* Each task is a group of its own, so that those of a job differ. */
 static void tell_job(struct drawn *d, size_t j)
 {
     const struct drawn_job *job = &d->jobs[j];
-    struct berth_task_group group = { .name = "task", .role = "task", .replicas = job->n };
-    struct berth_job told = { .id = job_name(d, j), .seq = ++d->w.seq, .queue = "default" };
+    struct berth_task_group groups[TASKS] = { 0 };
+    struct berth_amount cpu[TASKS];
+    struct berth_job told = { .id = arena_format(&d->w.arena, "%c", (char)('a' + j)),
+                              .seq = ++d->w.seq,
+                              .queue = queue_name(d, job->queue) };
 
-    group.asks = (struct berth_amounts){ &(struct berth_amount){ "cpu", job->cpu }, 1 };
+    for (uint32_t i = 0; i < job->n; i++) {
+        groups[i].name = groups[i].role = arena_format(&d->w.arena, "%u", i);
+        groups[i].replicas = 1;
+        cpu[i] = (struct berth_amount){ "cpu", job->tasks[i].cpu };
+        groups[i].asks = (struct berth_amounts){ &cpu[i], 1 };
+    }
     told.priority = job->priority;
     told.min_available = job->least;
+    told.budget = job->budget;
     told.phase = BERTH_PHASE_RUNNING;
-    told.groups = &group;
-    told.n_groups = 1;
+    told.groups = groups;
+    told.n_groups = job->n;
     world_tell(&d->w, BERTH_JOB, &told);
-    for (uint32_t i = 0; i < job->n; i++) {
-        const struct drawn_task *t = &job->tasks[i];
-        world_tell(&d->w, BERTH_TASK,
-                   &(struct berth_task){ .job = told.id,
-                                         .group = "task",
-                                         .index = i,
-                                         .attempt = 1,
-                                         .node = t->node ? "n1" : "n0",
-                                         .started_at_ms = t->started_at_ms,
-                                         .state = BERTH_TASK_RUNNING });
-        str_addf(&d->text,
-                 "%s.%u on n%d since %" PRId64 ": %" PRId64 " cpu, priority %d, least %u\n",
-                 told.id, i, t->node, t->started_at_ms, job->cpu, job->priority, job->least);
-    }
+    for (uint32_t i = 0; i < job->n; i++)
+        tell_task(d, j, i);
+}
+
+static struct berth_budget draw_budget(struct drawn *d, uint32_t n)
+{
+    struct berth_budget budget = { .is_given = d->sort->has_budgets && draw(d, 3),
+                                   .is_max_unavailable = draw(d, 2),
+                                   .is_percent = draw(d, 4) == 0 };
+
+    budget.value = (uint32_t)(budget.is_percent ? 25 * draw(d, 5) : draw(d, n + 1));
+    return budget;
 }
 
 static void draw_job(struct drawn *d)
 {
     struct drawn_job *job = &d->jobs[d->n_jobs];
+    bool differ = draw(d, 2);
+    int64_t cpu = 1000 * (1 + (int64_t)draw(d, 3));
 
-    job->cpu = 1000 * (1 + (int64_t)draw(d, 3));
-    job->priority = (int)draw(d, 3);
-    for (uint64_t n = 1 + draw(d, TASKS); job->n < n; job->n++) {
+    job->priority = (int)draw(d, d->sort->priorities);
+    job->queue = d->sort->is_reclaim ? (int)draw(d, 2) : 2;
+    for (uint64_t n = 1 + draw(d, d->sort->tasks); job->n < n; job->n++) {
         struct drawn_task *t = &job->tasks[job->n];
-        t->node = (int)draw(d, NODES);
-        if (d->n_on[t->node] == ON_A_NODE)
+        t->node = (int)draw(d, d->sort->nodes);
+        if (d->n_on[t->node] == d->sort->on_a_node)
             break;
+        t->cpu = differ ? 1000 * (1 + (int64_t)draw(d, 4)) : cpu;
         t->started_at_ms = NOW_MS - 1000 * (1 + (int64_t)draw(d, 4));
         d->n_on[t->node]++;
     }
     if (!job->n)
         return;
     job->least = 1 + (uint32_t)draw(d, job->n);
+    job->budget = draw_budget(d, job->n);
     tell_job(d, d->n_jobs++);
 }
 
-/* Nodes that those who run on them fill but for a core or two. */
-static void draw_cluster(struct drawn *d)
+/* What keeps queues from each other: what they hold beyond their fair shares. */
+static void find_shares(struct drawn *d)
 {
-    uint64_t n = 2 + draw(d, JOBS - 1);
+    for (int q = 0; q < QUEUES; q++) {
+        struct berth_queue_view view;
+        struct err err = { 0 };
+        int64_t fair = 0, held = 0;
+        CHECK_OK(
+            berth_engine_queue(d->w.engine, &d->w.in, queue_name(d, q), &d->w.arena, &view, &err),
+            &err);
+        for (size_t i = 0; i < view.fair_share.n; i++)
+            if (text_eq(view.fair_share.at[i].name, "cpu"))
+                fair = view.fair_share.at[i].value;
+        for (size_t i = 0; i < view.allocated.n; i++)
+            if (text_eq(view.allocated.at[i].name, "cpu"))
+                held = view.allocated.at[i].value;
+        d->over[q] = held - fair;
+        str_addf(&d->text, "q%d: over its share by %" PRId64 "\n", q, d->over[q]);
+    }
+    d->may_take = d->over[2] + d->asks <= 0;
+}
+
+static void tell_taker(struct drawn *d)
+{
     struct berth_task_group group = { .name = "task", .role = "task", .replicas = 1 };
 
-    world_init(&d->w);
-    d->w.in.now_ms = NOW_MS;
-    world_queue(&d->w, "default");
-    while (n--)
-        draw_job(d);
-    for (int i = 0; i < NODES; i++) {
-        int64_t used = 0;
-        for (size_t j = 0; j < d->n_jobs; j++)
-            for (uint32_t k = 0; k < d->jobs[j].n; k++)
-                used += d->jobs[j].tasks[k].node == i ? d->jobs[j].cpu : 0;
-        d->free[i] = 1000 * (int64_t)draw(d, 2);
-        world_node(&d->w, i ? "n1" : "n0", (used + d->free[i]) / 1000);
-    }
-    d->asks = 1000 * (2 + (int64_t)draw(d, 5));
-    str_addf(&d->text, "free %" PRId64 " %" PRId64 ", asked %" PRId64 "\n", d->free[0], d->free[1],
-             d->asks);
+    d->asks = 1000 * (2 + (int64_t)draw(d, (uint64_t)d->sort->most_asked));
     group.asks = (struct berth_amounts){ &(struct berth_amount){ "cpu", d->asks }, 1 };
     world_tell(&d->w, BERTH_JOB,
                &(struct berth_job){ .id = "taker",
                                     .seq = ++d->w.seq,
-                                    .queue = "default",
+                                    .queue = "q2",
                                     .priority = 100,
                                     .min_available = 1,
                                     .groups = &group,
                                     .n_groups = 1 });
 }
 
-/* Of a job either no more go than it can spare, or all. */
+/* Nodes that those who run on them fill but for a core or two. */
+static void draw_cluster(struct drawn *d)
+{
+    uint64_t n = 2 + draw(d, d->sort->jobs - 1);
+
+    world_init(&d->w);
+    d->w.in.now_ms = NOW_MS;
+    for (int q = 0; q < QUEUES; q++)
+        world_tell(&d->w, BERTH_QUEUE,
+                   &(struct berth_queue){ .name = queue_name(d, q),
+                                          .seq = ++d->w.seq,
+                                          .weight = 1 + (int)draw(d, 3) });
+    while (n--)
+        draw_job(d);
+    for (uint64_t i = 0; i < d->sort->nodes; i++) {
+        int64_t used = 0;
+        for (size_t j = 0; j < d->n_jobs; j++)
+            for (uint32_t k = 0; k < d->jobs[j].n; k++)
+                used += d->jobs[j].tasks[k].node == (int)i ? d->jobs[j].tasks[k].cpu : 0;
+        d->free[i] = 1000 * (int64_t)draw(d, 2);
+        world_node(&d->w, i ? "n1" : "n0", (used + d->free[i]) / 1000);
+    }
+    tell_taker(d);
+    str_addf(&d->text, "free %" PRId64 " %" PRId64 ", asked %" PRId64 "\n", d->free[0], d->free[1],
+             d->asks);
+    find_shares(d);
+}
+
+/* --- The rules */
+
+static uint32_t n_going(const struct drawn_job *job)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < job->n; i++)
+        n += job->tasks[i].goes;
+    return n;
+}
+
+static bool is_within_budget(const struct drawn_job *job, uint32_t n)
+{
+    uint32_t value = job->budget.value;
+
+    if (!job->budget.is_given)
+        return true;
+    if (job->budget.is_percent)
+        value = (job->n * value + 99) / 100;
+    return job->budget.is_max_unavailable ? n <= value : n + value <= job->n;
+}
+
+/* Of a job either no more go than it can spare, or all; and no more than its budget lets go. */
 static bool keeps_units(const struct drawn *d)
 {
     for (size_t j = 0; j < d->n_jobs; j++) {
         const struct drawn_job *job = &d->jobs[j];
-        uint32_t n = 0;
-        for (uint32_t i = 0; i < job->n; i++)
-            n += job->tasks[i].goes;
-        if (n > job->n - job->least && n < job->n)
+        uint32_t n = n_going(job);
+        if ((n > job->n - job->least && n < job->n) || (n && !is_within_budget(job, n)))
             return false;
     }
     return true;
 }
 
+/* What goes of a job from a node together: all of it where it can spare fewer, or the largest of its tasks. */
+static int64_t largest_unit(const struct drawn_job *job, int node)
+{
+    int64_t sum = 0, most = 0;
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < job->n; i++) {
+        int64_t cpu = job->tasks[i].goes && job->tasks[i].node == node ? job->tasks[i].cpu : 0;
+        sum += cpu;
+        most = cpu > most ? cpu : most;
+        n += cpu > 0;
+    }
+    return n > job->n - job->least && job->n > 1 ? sum : most;
+}
+
+/* Each finds its queue over its share when it goes, if the largest goes last. */
+static bool keeps_shares(const struct drawn *d, int node)
+{
+    for (int q = 0; q < 2 && d->sort->is_reclaim; q++) {
+        int64_t sum = 0, most = 0;
+        for (size_t j = 0; j < d->n_jobs; j++) {
+            const struct drawn_job *job = &d->jobs[j];
+            int64_t unit = job->queue == q ? largest_unit(job, node) : 0;
+            for (uint32_t i = 0; job->queue == q && i < job->n; i++)
+                sum += job->tasks[i].goes && job->tasks[i].node == node ? job->tasks[i].cpu : 0;
+            most = unit > most ? unit : most;
+        }
+        if (sum && sum - most >= d->over[q])
+            return false;
+    }
+    return true;
+}
+
+/* Nobody goes who has nobody on the node that is cleared. */
+static bool is_from(const struct drawn *d, int node)
+{
+    for (size_t j = 0; j < d->n_jobs; j++)
+        if (n_going(&d->jobs[j]) && !largest_unit(&d->jobs[j], node))
+            return false;
+    return true;
+}
+
 static bool makes_room(const struct drawn *d)
 {
-    for (int i = 0; i < NODES; i++) {
+    for (int i = 0; i < (int)d->sort->nodes; i++) {
         int64_t room = d->free[i];
         for (size_t j = 0; j < d->n_jobs; j++)
             for (uint32_t k = 0; k < d->jobs[j].n; k++)
-                room +=
-                    d->jobs[j].tasks[k].goes && d->jobs[j].tasks[k].node == i ? d->jobs[j].cpu : 0;
-        if (room >= d->asks)
+                if (d->jobs[j].tasks[k].goes && d->jobs[j].tasks[k].node == i)
+                    room += d->jobs[j].tasks[k].cpu;
+        if (room >= d->asks && (!d->sort->is_reclaim || (is_from(d, i) && keeps_shares(d, i))))
             return true;
     }
     return false;
@@ -170,22 +315,16 @@ static struct cost cost_drawn(const struct drawn *d)
 
     for (size_t j = 0; j < d->n_jobs; j++) {
         const struct drawn_job *job = &d->jobs[j];
-        uint32_t n = 0;
         for (uint32_t i = 0; i < job->n; i++) {
-            if (!job->tasks[i].goes)
+            const struct drawn_task *t = &job->tasks[i];
+            if (!t->goes)
                 continue;
-            n++;
-            cost.lost += (wide)(NOW_MS - job->tasks[i].started_at_ms) * (1 + job->cpu);
+            cost.lost += (wide)(NOW_MS - t->started_at_ms) * (1 + t->cpu);
             cost.priority = job->priority > cost.priority ? job->priority : cost.priority;
+            cost.n++;
         }
-        cost.n += n;
     }
     return cost;
-}
-
-static size_t n_tasks(const struct drawn *d)
-{
-    return d->n_on[0] + d->n_on[1];
 }
 
 /* Whether each goes, by the bits of a number. */
@@ -200,7 +339,7 @@ static bool find_least(struct drawn *d, struct cost *least)
 {
     bool found = false;
 
-    for (uint64_t set = 1; set < (uint64_t)1 << n_tasks(d); set++) {
+    for (uint64_t set = 1; set < (uint64_t)1 << (d->n_on[0] + d->n_on[1]); set++) {
         struct cost cost;
         set_who_goes(d, set);
         if (!keeps_units(d) || !makes_room(d))
@@ -221,41 +360,98 @@ static void set_who_went(struct drawn *d)
     set_who_goes(d, 0);
     for (size_t k = 0; k < group->n_parts; k++)
         if (group->parts[k].kind == BERTH_PART_EVICT)
-            d->jobs[group->parts[k].task.job[1] - '0'].tasks[group->parts[k].task.index].goes =
-                true;
+            d->jobs[group->parts[k].task.job[0] - 'a']
+                .tasks[group->parts[k].task.group[0] - '0']
+                .goes = true;
+}
+
+/* Whether somebody must go at all. */
+static bool is_short(struct drawn *d)
+{
+    for (uint64_t i = 0; i < d->sort->nodes; i++)
+        if (d->free[i] >= d->asks)
+            return false;
+    return !d->sort->is_reclaim || d->may_take;
 }
 
 static void hold_cheapest(struct drawn *d)
 {
-    struct cost least, came;
-    bool found = find_least(d, &least);
+    struct cost least = { 0 }, came;
+    bool found = is_short(d) && find_least(d, &least), went;
 
     world_cycle(&d->w);
     str_addf(&d->text, "%s\n", world_groups(&d->w));
-    if (!d->w.out.counts.tasks_evicted) {
-        CHECK(!found || makes_room((set_who_goes(d, 0), d)));
-        return;
-    }
-    set_who_went(d);
+    went = d->w.out.counts.tasks_evicted;
+    if (went)
+        set_who_went(d);
     came = cost_drawn(d);
-    if (!found || cost_cmp(&came, &least) != 0)
+    if (went != found || (went && cost_cmp(&came, &least) != 0))
         print_error("%s", str_text(&d->text));
-    CHECK(found && keeps_units(d) && makes_room(d));
+    CHECK_EQ(went, found);
+    if (!went)
+        return;
+    CHECK(keeps_units(d) && makes_room(d));
     CHECK_EQ(cost_cmp(&came, &least), 0);
     n_several += came.n > 1;
+    n_taken++;
 }
 
-TEST(clear_takes_the_cheapest_set_of_victims)
+static void prove(const struct sort *sort, uint64_t n)
 {
-    uint64_t random = test_seed(), n = rounds(400);
+    uint64_t random = test_seed();
 
+    n_sets = n_several = n_taken = 0;
     for (uint64_t round = 0; round < n; round++) {
-        struct drawn d = { .random = test_random(&random) };
+        struct drawn d = { .sort = sort, .random = test_random(&random) };
         draw_cluster(&d);
         if (d.n_jobs)
             hold_cheapest(&d);
         str_fini(&d.text);
         world_fini(&d.w);
     }
-    CHECK(n < 100 || (n_several > n / 5 && n_sets > 10 * n));
+    CHECK(n < 100 || (n_several > n / 10 && n_taken > n / 5 && n_sets > 2 * n));
+}
+
+TEST(clear_takes_the_cheapest_set_of_victims)
+{
+    prove(
+        &(struct sort){
+            .nodes = 2, .jobs = 4, .tasks = 3, .priorities = 3, .on_a_node = 6, .most_asked = 5 },
+        rounds(400));
+}
+
+TEST(clear_takes_the_cheapest_of_many)
+{
+    prove(&(struct sort){ .nodes = 1,
+                          .jobs = JOBS,
+                          .tasks = 2,
+                          .priorities = 2,
+                          .on_a_node = 14,
+                          .most_asked = 12 },
+          rounds(200));
+}
+
+TEST(clear_finds_whom_budgets_let_go)
+{
+    prove(&(struct sort){ .nodes = 2,
+                          .jobs = 4,
+                          .tasks = 3,
+                          .priorities = 3,
+                          .on_a_node = 6,
+                          .most_asked = 5,
+                          .has_budgets = true },
+          rounds(400));
+}
+
+TEST(clear_finds_whom_shares_let_go)
+{
+    prove(&(struct sort){ .nodes = 2,
+                          .jobs = 6,
+                          .tasks = 3,
+                          .priorities = 2,
+                          .on_a_node = 6,
+                          .most_asked = 5,
+                          .has_budgets = true,
+                          .is_reclaim = true },
+          rounds(400));
 }
