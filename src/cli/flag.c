@@ -176,6 +176,11 @@ static int check_counts(const struct args *args, struct err *err)
         return err_set(err, -EINVAL, "%s is missing", grammar->rest);
     if (args->rest.n <= grammar->n_rest_max)
         return 0;
+    if (grammar->n_rest_max == REST_MANY)
+        return err_set(err, -EINVAL,
+                       "%s: %zu are named, at most %d may be; leave '%s' and what follows to "
+                       "another call",
+                       grammar->rest, args->rest.n, REST_MANY, args->rest.at[REST_MANY]);
     return err_set(err, -EINVAL, "unexpected '%s'%s", args->rest.at[grammar->n_rest_max],
                    grammar->takes_command ? "; a command stands behind --" : "");
 }

@@ -127,6 +127,22 @@ TEST(args_parse_takes_a_command_line_apart)
     }
 }
 
+TEST(args_parse_says_how_many_at_most)
+{
+    static const struct grammar many = { .rest = "FILE", .n_rest_min = 1, .n_rest_max = REST_MANY };
+    const char *words[REST_MANY + 2];
+    CLEANUP(args_fini) struct args fine = { 0 }, args = { 0 };
+    struct err err = { 0 };
+
+    for (int i = 0; i < REST_MANY + 2; i++)
+        words[i] = i < REST_MANY ? "f" : i == REST_MANY ? "one-more" : "and-one";
+    CHECK_OK(args_parse(&many, REST_MANY, words, &fine, &err), &err);
+    CHECK_EQ(args_parse(&many, REST_MANY + 2, words, &args, &err), -EINVAL);
+    CHECK_TEXT(err.text,
+               "FILE: 1002 are named, at most 1000 may be; leave 'one-more' and what follows to "
+               "another call");
+}
+
 TEST(args_get_gives_the_last_value)
 {
     CLEANUP(args_fini) struct args args = { 0 };

@@ -46,9 +46,11 @@ const struct verb verb_sim_check = {
     .run = run_check,
     .help = "Run scenario documents and compare with what they expect",
     .usage = "[FLAG...] FILE...",
-    .more =
-        "A folder stands for all documents in it, *.json and *.yaml. Exits with 1 if one did not\n"
-        "come out as it says, with 2 if one cannot be read or a folder has none.",
+    .more = "A folder stands for all documents in it, *.json and *.yaml; at most 1,000 files and "
+            "folders\n"
+            "are named at a time. Exits with 1 if one did not come out as it says, with 2 if one "
+            "cannot\n"
+            "be read or a folder has none.",
     .examples = { "sim check tests/scenario", "sim check -o json gang.json" },
     .grammar = &check_grammar,
 };

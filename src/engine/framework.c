@@ -622,49 +622,66 @@ static int argument_read(const struct argument *known, const struct berth_value 
                          struct err *err)
 {
     struct err why = { 0 };
+    char pointer[POINTER_STEP_SIZE];
     void *at = (char *)out + known->at;
 
+    pointer_step(value->key, pointer);
     switch (known->kind) {
     case ARG_BOOL:
         if (value->kind != BERTH_VALUE_BOOL)
-            return err_set(err, -EINVAL, "/%s: true or false", known->name);
+            return err_set(err, -EINVAL, "%s: true or false", pointer);
         *(bool *)at = value->truth;
         return 0;
     case ARG_TRUTH:
         if (value_truth(value, at))
             return 0;
-        return err_set(err, -EINVAL, "/%s: true or false", known->name);
+        return err_set(err, -EINVAL, "%s: true or false", pointer);
     case ARG_INT:
         if (value->kind != BERTH_VALUE_INT || value->number < INT32_MIN ||
             value->number > INT32_MAX)
-            return err_set(err, -EINVAL, "/%s: a whole number" BOUNDS, known->name);
+            return err_set(err, -EINVAL, "%s: a whole number" BOUNDS, pointer);
         *(int64_t *)at = value->number;
         return 0;
     case ARG_DOUBLE:
         if (value_number(value, at))
             return 0;
-        return err_set(err, -EINVAL, "/%s: a number" BOUNDS, known->name);
+        return err_set(err, -EINVAL, "%s: a number" BOUNDS, pointer);
     case ARG_TEXT:
         if (value->kind != BERTH_VALUE_TEXT)
-            return err_set(err, -EINVAL, "/%s: a text", known->name);
+            return err_set(err, -EINVAL, "%s: a text", pointer);
         *(const char **)at = value->text;
         return 0;
     case ARG_DURATION:
         if (value->kind != BERTH_VALUE_TEXT)
-            return err_set(err, -EINVAL, "/%s: a duration", known->name);
+            return err_set(err, -EINVAL, "%s: a duration", pointer);
         if (duration_parse(value->text, at, &why) < 0)
-            return err_set(err, -EINVAL, "/%s: %s", known->name, why.text);
+            return err_set(err, -EINVAL, "%s: %s", pointer, why.text);
         return 0;
     case ARG_ANY:
         *(const struct berth_value **)at = value;
         return 0;
     case ARG_OBJECT:
         if (value->kind != BERTH_VALUE_OBJECT)
-            return err_set(err, -EINVAL, "/%s: an object", known->name);
+            return err_set(err, -EINVAL, "%s: an object", pointer);
         *(const struct berth_value **)at = value;
         return 0;
     }
     return 0;
+}
+
+/* Whether a value would do, and nothing else. */
+static int argument_check(const struct argument *known, const struct berth_value *value,
+                          struct err *err)
+{
+    struct argument alone = { known->name, known->kind, 0 };
+    union {
+        bool truth;
+        int64_t number;
+        double real;
+        const void *pointer;
+    } out;
+
+    return argument_read(&alone, value, &out, err);
 }
 
 static int refuse_argument(const char *key, const struct argument *known, size_t n, struct err *err)
@@ -681,7 +698,7 @@ static int refuse_argument(const char *key, const struct argument *known, size_t
 }
 
 int arguments_read(const struct berth_value *object, const struct argument *known, size_t n,
-                   const char *prefix, void *out, struct err *err)
+                   const struct argument *family, void *out, struct err *err)
 {
     for (size_t i = 0; object && i < object->n_members; i++) {
         const struct berth_value *value = &object->members[i];
@@ -689,12 +706,12 @@ int arguments_read(const struct berth_value *object, const struct argument *know
         int r;
         while (at < n && strcmp(known[at].name, value->key) != 0)
             at++;
-        if (at == n) {
-            if (prefix && text_begins(value->key, prefix))
-                continue;
-            return refuse_argument(value->key, known, n, err);
-        }
-        r = argument_read(&known[at], value, out, err);
+        if (at < n)
+            r = argument_read(&known[at], value, out, err);
+        else if (family && text_begins(value->key, family->name))
+            r = argument_check(family, value, err);
+        else
+            r = refuse_argument(value->key, known, n, err);
         if (r < 0)
             return r;
     }

@@ -328,9 +328,10 @@ struct argument {
     } kind;
     size_t at; /* bool, int64_t, double, const char *, int64_t ms, const struct berth_value * */
 };
-/** Reads known members into out; a name that is not known is an error unless it begins with prefix. */
+/** Reads known members into out. Those whose names begin with the one of `family` (NULL: none) are held to be of
+ * its kind, and left to the caller; any other name is an error. */
 MUST_CHECK int arguments_read(const struct berth_value *object, const struct argument *known,
-                              size_t n, const char *prefix, void *out, struct err *err);
+                              size_t n, const struct argument *family, void *out, struct err *err);
 /** Puts a pointer's step in front of an error's text; returns its code. */
 int err_under(struct err *err, const char *step);
 enum { POINTER_STEP_SIZE = 120 };

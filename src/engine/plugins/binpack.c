@@ -63,9 +63,10 @@ static int configure(const struct berth_value *arguments, struct arena *arena, v
         { "binpack.cpu", ARG_DOUBLE, offsetof(struct read, ignored) },
         { "binpack.memory", ARG_DOUBLE, offsetof(struct read, ignored) },
     };
+    static const struct argument each = { "binpack.resources.", ARG_DOUBLE, 0 };
     struct arguments *a = ARENA_NEW0(arena, struct arguments);
     struct read read = { NULL, 0 };
-    int r = arguments_read(arguments, known, COUNT_OF(known), "binpack.resources.", &read, err);
+    int r = arguments_read(arguments, known, COUNT_OF(known), &each, &read, err);
 
     a->list = ARENA_NEW0_N(arena, struct weight, 64);
     a->weight = number_of(arguments, "binpack.weight", 1);

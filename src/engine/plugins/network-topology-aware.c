@@ -42,10 +42,10 @@ static const struct argument known[] = {
 static int configure(const struct berth_value *arguments, struct arena *arena, void **out,
                      struct err *err)
 {
+    static const struct argument each = { "hypernode.binpack.resources.", ARG_DOUBLE, 0 };
     struct arguments *a = ARENA_NEW0(arena, struct arguments);
     struct raw raw = { 1, 1, 1, 0.8, "", true, 8 };
-    int r = arguments_read(arguments, known, COUNT_OF(known), "hypernode.binpack.resources.", &raw,
-                           err);
+    int r = arguments_read(arguments, known, COUNT_OF(known), &each, &raw, err);
 
     *out = a;
     if (r < 0)

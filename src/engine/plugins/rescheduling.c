@@ -73,8 +73,11 @@ static int read_strategies(const struct berth_value *list, struct arguments *a, 
         if (!name || name->kind != BERTH_VALUE_TEXT || !text_eq(name->text, "lowNodeUtilization"))
             return err_set(err, -EINVAL, "/strategies/%zu/name: lowNodeUtilization is known", i);
         r = read_parameters(berth_value_get(&list->members[i], "params"), a, err);
-        if (r < 0)
-            return err_under(err, "/strategies");
+        if (r < 0) {
+            struct err step = { 0 };
+            err_set(&step, r, "/strategies/%zu", i);
+            return err_under(err, step.text);
+        }
     }
     return 0;
 }

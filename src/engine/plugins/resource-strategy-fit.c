@@ -39,12 +39,37 @@ static const struct argument known[] = {
     { "proportional", ARG_OBJECT, offsetof(struct raw, proportional) },
 };
 
+static const struct argument each_weight = { "", ARG_DOUBLE, 0 };
+
 static double number_in(const struct berth_value *object, const char *name, double otherwise)
 {
     const struct berth_value *value = berth_value_get(object, name);
     double number;
 
     return value && value_number(value, &number) ? number : otherwise;
+}
+
+static int read_strategy(const struct berth_value *object, struct strategy *out, struct err *err)
+{
+    struct raw_strategy {
+        const char *type;
+        double weight;
+    } raw = { "", 1 };
+    static const struct argument those[] = {
+        { "type", ARG_TEXT, offsetof(struct raw_strategy, type) },
+        { "weight", ARG_DOUBLE, offsetof(struct raw_strategy, weight) },
+    };
+    int r;
+
+    if (object->kind != BERTH_VALUE_OBJECT)
+        return err_set(err, -EINVAL, "an object with type and weight");
+    r = arguments_read(object, those, COUNT_OF(those), NULL, &raw, err);
+    if (r < 0)
+        return r;
+    if (!text_eq(raw.type, "MostAllocated") && !text_eq(raw.type, "LeastAllocated"))
+        return err_set(err, -EINVAL, "/type: MostAllocated or LeastAllocated");
+    *out = (struct strategy){ object->key, text_eq(raw.type, "MostAllocated"), raw.weight };
+    return 0;
 }
 
 static int read_strategies(const struct berth_value *object, struct arguments *a,
@@ -58,30 +83,47 @@ static int read_strategies(const struct berth_value *object, struct arguments *a
     }
     a->strategies = ARENA_NEW0_N(arena, struct strategy, object->n_members + 1);
     for (size_t i = 0; i < object->n_members; i++) {
-        const struct berth_value *one = &object->members[i], *type = berth_value_get(one, "type");
-        struct strategy *s = &a->strategies[a->n_strategies++];
-        if (!type || type->kind != BERTH_VALUE_TEXT ||
-            (!text_eq(type->text, "MostAllocated") && !text_eq(type->text, "LeastAllocated")))
-            return err_set(err, -EINVAL, "/resources/%s/type: MostAllocated or LeastAllocated",
-                           one->key);
-        *s = (struct strategy){ one->key, text_eq(type->text, "MostAllocated"),
-                                number_in(one, "weight", 1) };
+        char step[POINTER_STEP_SIZE];
+        int r = read_strategy(&object->members[i], &a->strategies[a->n_strategies++], err);
+        if (r < 0) {
+            err_under(err, pointer_step(object->members[i].key, step));
+            return err_under(err, "/resources");
+        }
     }
     return 0;
 }
 
-/* "a, b" as names; NULL if the part is not enabled. */
-static struct scarce *read_names(const struct berth_value *part, struct arena *arena, size_t *n)
+/* What `sra` and `proportional` say: of which resources, and numbers by name. */
+struct part {
+    bool enable;
+    const char *resources;
+    double weight;
+    const struct berth_value *numbers;
+};
+
+static int read_part(const struct berth_value *object, const char *step,
+                     const struct argument *those, size_t n, struct part *out, struct err *err)
 {
-    const struct berth_value *enable = berth_value_get(part, "enable");
-    const struct berth_value *names = berth_value_get(part, "resources");
+    int r = arguments_read(object, those, n, NULL, out, err);
+
+    if (r == 0 && arguments_read(out->numbers, NULL, 0, &each_weight, NULL, err) < 0) {
+        char numbers[POINTER_STEP_SIZE];
+        r = err_under(err, pointer_step(out->numbers->key, numbers));
+    }
+    return r < 0 ? err_under(err, step) : 0;
+}
+
+/* "a, b" as names; NULL if the part is not enabled. */
+static struct scarce *read_names(const struct part *part, struct arena *arena, size_t *n)
+{
     struct scarce *list;
 
     *n = 0;
-    if (!names || names->kind != BERTH_VALUE_TEXT || !enable || !enable->truth)
+    if (!part->enable)
         return NULL;
-    list = ARENA_NEW0_N(arena, struct scarce, strlen(names->text) + 1);
-    for (const char *at = names->text + strspn(names->text, ", "); *at; at += strspn(at, ", ")) {
+    list = ARENA_NEW0_N(arena, struct scarce, strlen(part->resources) + 1);
+    for (const char *at = part->resources + strspn(part->resources, ", "); *at;
+         at += strspn(at, ", ")) {
         size_t length = strcspn(at, ", ");
         char *name = arena_copy(arena, at, length + 1);
         name[length] = '\0';
@@ -94,28 +136,44 @@ static struct scarce *read_names(const struct berth_value *part, struct arena *a
 static int configure(const struct berth_value *arguments, struct arena *arena, void **out,
                      struct err *err)
 {
+    static const struct argument in_sra[] = {
+        { "enable", ARG_BOOL, offsetof(struct part, enable) },
+        { "resources", ARG_TEXT, offsetof(struct part, resources) },
+        { "weight", ARG_DOUBLE, offsetof(struct part, weight) },
+        { "resourceWeight", ARG_OBJECT, offsetof(struct part, numbers) },
+    };
+    static const struct argument in_proportional[] = {
+        { "enable", ARG_BOOL, offsetof(struct part, enable) },
+        { "resources", ARG_TEXT, offsetof(struct part, resources) },
+        { "resourceProportion", ARG_OBJECT, offsetof(struct part, numbers) },
+    };
     struct arguments *a = ARENA_NEW0(arena, struct arguments);
     struct raw raw = { .weight = 10 };
-    const struct berth_value *weights, *ratios;
+    struct part sra = { .resources = "", .weight = 10 }, proportional = { .resources = "" };
     int r = arguments_read(arguments, known, COUNT_OF(known), NULL, &raw, err);
 
     *out = a;
     if (r == 0)
         r = read_strategies(raw.resources, a, arena, err);
+    if (r == 0)
+        r = read_part(raw.sra, "/sra", in_sra, COUNT_OF(in_sra), &sra, err);
+    if (r == 0)
+        r = read_part(raw.proportional, "/proportional", in_proportional, COUNT_OF(in_proportional),
+                      &proportional, err);
     if (r < 0)
         return r;
     a->weight = raw.weight;
-    a->scarce_weight = number_in(raw.sra, "weight", 10);
-    a->scarce = read_names(raw.sra, arena, &a->n_scarce);
-    weights = berth_value_get(raw.sra, "resourceWeight");
+    a->scarce_weight = sra.weight;
+    a->scarce = read_names(&sra, arena, &a->n_scarce);
     for (size_t i = 0; i < a->n_scarce; i++)
-        a->scarce[i].weight = number_in(weights, a->scarce[i].name, 1);
-    a->reserved = read_names(raw.proportional, arena, &a->n_reserved);
-    ratios = berth_value_get(raw.proportional, "resourceProportion");
+        a->scarce[i].weight = number_in(sra.numbers, a->scarce[i].name, 1);
+    a->reserved = read_names(&proportional, arena, &a->n_reserved);
     for (size_t i = 0; i < a->n_reserved; i++) {
         const char *name = a->reserved[i].name;
-        a->reserved[i].cpu = number_in(ratios, arena_format(arena, "%s.cpu", name), 1);
-        a->reserved[i].memory = number_in(ratios, arena_format(arena, "%s.memory", name), 1);
+        a->reserved[i].cpu =
+            number_in(proportional.numbers, arena_format(arena, "%s.cpu", name), 1);
+        a->reserved[i].memory =
+            number_in(proportional.numbers, arena_format(arena, "%s.memory", name), 1);
     }
     return 0;
 }

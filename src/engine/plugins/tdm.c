@@ -46,8 +46,8 @@ static const char *read_clock(const char *text, int64_t *out_ms)
 
 static int read_zone(const struct berth_value *value, struct zone *zone, struct err *err)
 {
-    const char *at =
-        value->kind == BERTH_VALUE_TEXT ? read_clock(value->text, &zone->from_ms) : NULL;
+    const char *at = read_clock(value->text, &zone->from_ms);
+    char pointer[POINTER_STEP_SIZE];
 
     if (at)
         at += strspn(at, " ");
@@ -56,7 +56,8 @@ static int read_zone(const struct berth_value *value, struct zone *zone, struct 
     else
         at = NULL;
     if (!at || *at)
-        return err_set(err, -EINVAL, "/%s: a time such as \"22:00-06:00\"", value->key);
+        return err_set(err, -EINVAL, "%s: a time such as \"22:00-06:00\"",
+                       pointer_step(value->key, pointer));
     if (zone->to_ms <= zone->from_ms)
         zone->to_ms += DAY_MS;
     zone->name = value->key + strlen(ZONE_ARGUMENT);
@@ -69,12 +70,13 @@ static int configure(const struct berth_value *arguments, struct arena *arena, v
     static const struct argument known[] = {
         { "tdm.evict.period", ARG_DURATION, offsetof(struct arguments, period_ms) },
     };
+    static const struct argument zone = { ZONE_ARGUMENT, ARG_TEXT, 0 };
     struct arguments *a = ARENA_NEW0(arena, struct arguments);
     int r;
 
     a->period_ms = MINUTE_MS;
     *out = a;
-    r = arguments_read(arguments, known, COUNT_OF(known), ZONE_ARGUMENT, a, err);
+    r = arguments_read(arguments, known, COUNT_OF(known), &zone, a, err);
     a->zones = ARENA_NEW0_N(arena, struct zone, arguments ? arguments->n_members + 1 : 1);
     for (size_t i = 0; r == 0 && arguments && i < arguments->n_members; i++)
         if (text_begins(arguments->members[i].key, ZONE_ARGUMENT))

@@ -80,8 +80,11 @@ static int read_estimator(struct arguments *a, struct err *err)
 static int configure(const struct berth_value *arguments, struct arena *arena, void **out,
                      struct err *err)
 {
+    static const struct argument thresholds[] = {
+        { "cpu", ARG_DOUBLE, offsetof(struct arguments, most_cpu) },
+        { "mem", ARG_DOUBLE, offsetof(struct arguments, most_memory) },
+    };
     struct arguments *a = ARENA_NEW0(arena, struct arguments);
-    const struct berth_value *value;
     int r;
 
     *a = (struct arguments){ .weight = 5,
@@ -96,12 +99,8 @@ static int configure(const struct berth_value *arguments, struct arena *arena, v
                              .idle_memory = 200 << 20 };
     *out = a;
     r = arguments_read(arguments, known, COUNT_OF(known), NULL, a, err);
-    value = berth_value_get(a->thresholds, "cpu");
-    if (value)
-        value_number(value, &a->most_cpu);
-    value = berth_value_get(a->thresholds, "mem");
-    if (value)
-        value_number(value, &a->most_memory);
+    if (r == 0 && arguments_read(a->thresholds, thresholds, COUNT_OF(thresholds), NULL, a, err) < 0)
+        r = err_under(err, "/thresholds");
     return r < 0 ? r : read_estimator(a, err);
 }
 
