@@ -24,7 +24,7 @@ enum quantity_unit quantity_unit_of(const char *resource)
     if (text_eq(resource, "memory") || text_eq(resource, "storage") ||
         text_eq(resource, "ephemeral-storage") || text_begins(resource, "hugepages-"))
         return QUANTITY_BYTES;
-    return QUANTITY_MILLI;
+    return text_eq(resource, "pods") ? QUANTITY_WHOLE : QUANTITY_MILLI;
 }
 
 /* A decimal number: digits * 10^exp10. */
@@ -137,11 +137,14 @@ int quantity_parse(const char *text, enum quantity_unit unit, int64_t *out, stru
             text, at);
     if (d.negative && d.digits)
         return err_set(err, -ERANGE, "\"%.40s\" is negative", text);
-    if (unit == QUANTITY_MILLI)
+    if (unit != QUANTITY_BYTES)
         d.exp10 += 3;
     if (scale(d, exp2, &value) < 0)
         return err_set(err, -ERANGE, "\"%.40s\" is more than the largest amount, 2^60 %s", text,
-                       unit == QUANTITY_MILLI ? "thousandths" : "bytes");
+                       unit == QUANTITY_BYTES ? "bytes" : "thousandths");
+    if (unit == QUANTITY_WHOLE && value % 1000)
+        return err_set(err, -EINVAL,
+                       "\"%.40s\" is not a whole number, and there are no parts of one", text);
     *out = value;
     return 0;
 }
@@ -151,7 +154,7 @@ void quantity_format(int64_t value, enum quantity_unit unit, struct str *out)
     static const char binary[] = "KMGTPE";
     int steps = 0;
 
-    if (unit == QUANTITY_MILLI) {
+    if (unit != QUANTITY_BYTES) {
         if (value % 1000)
             str_addf(out, "%" PRId64 "m", value);
         else

@@ -2,7 +2,7 @@
  * Quantities and durations: the texts that people write for amounts and times.
  *
  * An amount is an integer in 0..QUANTITY_MAX: thousandths for cpu, devices and counters,
- * bytes for memory and storage. What is finer than a unit rounds up.
+ * bytes for memory and storage. What is finer than a unit rounds up. Of what is counted, tasks, there are no parts.
  */
 #ifndef BASE_QUANTITY_H
 #define BASE_QUANTITY_H
@@ -15,7 +15,8 @@
 #define QUANTITY_MAX ((int64_t)1 << 60)
 
 enum quantity_unit {
-    QUANTITY_MILLI, /* thousandths: cpu, gpu, pods, counters */
+    QUANTITY_MILLI, /* thousandths: cpu, gpu, counters */
+    QUANTITY_WHOLE, /* thousandths too, of whole numbers alone: pods */
     QUANTITY_BYTES, /* memory, storage, ephemeral-storage, hugepages-... */
 };
 
@@ -26,7 +27,7 @@ enum quantity_unit quantity_unit_of(const char *resource);
  * Reads a quantity in the usual cluster syntax: "2", "500m", "1.5", "4Gi", "1G", "1e3".
  *
  * @out     0..QUANTITY_MAX in the unit
- * Returns  0; -EINVAL not a quantity; -ERANGE negative or above the limit. The text of the
+ * Returns  0; -EINVAL not a quantity, or a part of what is whole; -ERANGE negative or above the limit. The text of the
  *          error says what was read and why it will not do, without naming the field
  */
 MUST_CHECK int quantity_parse(const char *text, enum quantity_unit unit, int64_t *out,

@@ -363,7 +363,7 @@ static int64_t amount_meant(const json_t *value, const char *name)
     struct json_at at = json_at_top(value, &unused);
     int64_t amount = 0;
 
-    return json_quantity(&at, quantity_unit_of(name), &amount) ? amount : -1;
+    return json_quantity(&at, share_unit_of(name), &amount) ? amount : -1;
 }
 
 /* Whether a machine has just what is listed. */

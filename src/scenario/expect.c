@@ -101,7 +101,7 @@ static void check_amount(struct scenario *s, const struct json_at *at)
     int64_t unused;
 
     (void)s;
-    json_quantity(at, quantity_unit_of(at->key), &unused);
+    json_quantity(at, share_unit_of(at->key), &unused);
 }
 
 static void check_reason(struct scenario *s, const struct json_at *at)

@@ -75,6 +75,13 @@ bool take_duration(const struct json_at *up, const char *key, int64_t *out_ms)
     return json_get_duration(up, key, INT64_MAX, out_ms);
 }
 
+enum quantity_unit share_unit_of(const char *resource)
+{
+    enum quantity_unit unit = quantity_unit_of(resource);
+
+    return unit == QUANTITY_WHOLE ? QUANTITY_MILLI : unit;
+}
+
 bool take_quantity(const struct json_at *up, const char *key, enum quantity_unit unit, int64_t *out)
 {
     struct json_at at = json_at_member(up, key);

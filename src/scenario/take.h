@@ -31,6 +31,8 @@ bool take_u64(const struct json_at *up, const char *key, uint64_t *out);
 /** Seconds since 1970 or of an age, whole or not, as milliseconds. */
 bool take_seconds(const struct json_at *up, const char *key, int64_t *out_ms);
 bool take_duration(const struct json_at *up, const char *key, int64_t *out_ms);
+/** The unit of what somebody is expected to get of a resource: a share may be a part of what is whole. */
+enum quantity_unit share_unit_of(const char *resource);
 bool take_quantity(const struct json_at *up, const char *key, enum quantity_unit unit,
                    int64_t *out);
 /**

@@ -133,6 +133,8 @@ static void check_offers(const struct json_at *offers)
         else if (!json_is_integer(value) || json_integer_value(value) < 0 ||
                  json_integer_value(value) > QUANTITY_MAX)
             json_refuse(&at, PROBLEM_INVALID_FIELD, "is no amount in the unit of the resource");
+        else if (quantity_unit_of(name) == QUANTITY_WHOLE && json_integer_value(value) % 1000)
+            json_refuse(&at, PROBLEM_INVALID_FIELD, "is a part of what is whole, in thousandths");
     }
 }
 

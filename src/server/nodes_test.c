@@ -529,6 +529,8 @@ static const struct {
     { "no boot id", "/v1/worker/register", "{\"node\":\"n3\"}", 422 },
     { "offers that are texts", "/v1/worker/register",
       "{\"node\":\"n3\",\"bootId\":\"b\",\"offers\":{\"cpu\":\"8\"}}", 422 },
+    { "half a slot", "/v1/worker/register",
+      "{\"node\":\"n3\",\"bootId\":\"b\",\"offers\":{\"pods\":1500}}", 422 },
     { "taints without key", "/v1/worker/register",
       "{\"node\":\"n3\",\"bootId\":\"b\",\"taints\":[{}]}", 422 },
     { "an ack of no attempt's name", "/v1/worker/ack",

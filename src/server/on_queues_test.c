@@ -18,6 +18,8 @@ static const struct {
       "errors.0.pointer", "/weight" },
     { "an amount that is none", "POST /v1/queues", "",
       "{\"name\":\"b\",\"cap\":{\"cpu\":\"many\"}}", 422, "errors.0.pointer", "/cap/cpu" },
+    { "a cap of half a task", "POST /v1/queues", "", "{\"name\":\"b\",\"cap\":{\"pods\":1.5}}", 422,
+      "errors.0.pointer", "/cap/pods" },
     { "all that a queue can have", "POST /v1/queues", "",
       "{\"name\":\"full\",\"weight\":2,\"priority\":4,\"deserved\":{\"cpu\":2},\"guarantee\":{"
       "\"cpu\":1},"
