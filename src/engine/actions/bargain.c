@@ -78,19 +78,30 @@ static void list_lacks(struct bargain *b)
                 (struct lack){ .dim = asks->at[i].dim, .left = wide_clamp(lacks[asks->at[i].dim]) };
 }
 
+static bool is_in(const struct bargain *b, const struct party *party, const struct task *task)
+{
+    return party->room == task_room(b->s, task) && (party->room || party->job == task->group->job);
+}
+
 static struct party *party_of(struct bargain *b, const struct task *task)
 {
     const struct held_room *room = task_room(b->s, task);
     const struct job *job = task->group->job;
 
     for (size_t i = 0; i < b->n_parties; i++)
-        if (b->parties[i].room == room && (room || b->parties[i].job == job))
+        if (is_in(b, &b->parties[i], task))
             return &b->parties[i];
     b->parties[b->n_parties] = (struct party){ .job = job,
                                                .room = room,
                                                .n_spares = room ? 0 : clear_spares(b->s, job),
                                                .may_lose = room ? INT64_MAX : job_may_lose(job) };
     return &b->parties[b->n_parties++];
+}
+
+/* Whether a task goes with the offer. */
+static bool is_of(const struct bargain *b, const struct offer *o, const struct task *task)
+{
+    return o->task ? o->task == task : is_in(b, o->party, task);
 }
 
 static struct offer *offer_new(struct bargain *b, struct party *party)
@@ -261,28 +272,68 @@ static void find_likes(struct bargain *b)
                 b->offers[i].like = k;
 }
 
-/* The set's tasks on the node, those that free least first: who goes last may take its queue below its share. */
+/* The set's tasks on the node, unit by unit, those that free least first. */
+static struct victims list_set(const struct bargain *b, size_t *unit, bool *has_whole)
+{
+    const struct victims *set = &b->c->set;
+    struct victims list = { ARENA_NEW0_N(b->s->lists, struct task *, set->n + 1), 0 };
+
+    for (size_t i = 0; i < b->n; i++) {
+        const struct offer *o = &b->offers[b->by_size[i]];
+        *has_whole = *has_whole || (o->goes && !o->task);
+        for (size_t k = 0; o->goes && k < set->n; k++)
+            if (is_of(b, o, set->at[k])) {
+                unit[list.n] = i;
+                list.at[list.n++] = set->at[k];
+            }
+    }
+    return list;
+}
+
+static bool has(const struct victims *set, const struct task *task)
+{
+    for (size_t i = 0; i < set->n; i++)
+        if (set->at[i] == task)
+            return true;
+    return false;
+}
+
+/* Puts those first whom plugins did not name. */
+static void put_refused_first(struct bargain *b, struct victims *list, const struct victims *named)
+{
+    struct task **sorted = ARENA_NEW0_N(b->s->lists, struct task *, list->n + 1);
+    size_t n = 0;
+
+    for (int is_named = 0; is_named < 2; is_named++)
+        for (size_t i = 0; i < list->n; i++)
+            if (has(named, list->at[i]) == is_named)
+                sorted[n++] = list->at[i];
+    list->at = sorted;
+}
+
+/*
+ * Whether plugins let all of the set go, in some order: who goes last may take its queue below its share. Of one
+ * lack that is best the one that frees most; of several those who are refused are tried before the others.
+ */
 static bool may_go_together(struct bargain *b)
 {
     struct clearing *c = b->c;
-    struct victims list = { ARENA_NEW0_N(b->s->lists, struct task *, c->set.n + 1), 0 }, named;
     size_t *unit = ARENA_NEW0_N(b->s->lists, size_t, c->set.n + 1);
     struct taking taking = { .job = c->task->group->job, .reclaim = c->reclaim, .unit = unit };
     bool has_whole = false;
+    struct victims list = list_set(b, unit, &has_whole), named;
 
-    for (size_t i = 0; i < b->n; i++) {
-        struct offer *o = &b->offers[b->by_size[i]];
-        has_whole = has_whole || (o->goes && !o->task);
-        for (size_t k = 0; o->goes && k < c->set.n; k++)
-            if (o->task ? o->task == c->set.at[k] : party_of(b, c->set.at[k]) == o->party) {
-                unit[list.n] = i;
-                list.at[list.n++] = c->set.at[k];
-            }
-    }
     taking.lacks = clear_lacks(c);
-    named = has_whole ? victims_agree_on(b->s, &taking, c->task, &list)
-                      : victims_agree(b->s, c->reclaim, c->task, &list);
-    return named.n == list.n;
+    for (size_t i = 0; i < 2 * list.n; i++) {
+        named = has_whole ? victims_agree_on(b->s, &taking, c->task, &list)
+                          : victims_agree(b->s, c->reclaim, c->task, &list);
+        if (named.n == list.n)
+            return true;
+        if (has_whole || b->n_lacks < 2)
+            return false;
+        put_refused_first(b, &list, &named);
+    }
+    return false;
 }
 
 /* --- The search */
@@ -388,9 +439,7 @@ static void mark(struct bargain *b, bool *marked)
     memset(marked, 0, set->n * sizeof(*marked));
     for (size_t i = 0; i < b->n; i++)
         for (size_t k = 0; b->offers[i].goes && k < set->n; k++)
-            if (b->offers[i].task ? b->offers[i].task == set->at[k]
-                                  : party_of(b, set->at[k]) == b->offers[i].party)
-                marked[k] = true;
+            marked[k] = marked[k] || is_of(b, &b->offers[i], set->at[k]);
 }
 
 static bool are_enough(const struct bargain *b)
@@ -553,15 +602,47 @@ static struct cost cost_of_marked(struct clearing *c)
     return cost;
 }
 
+/* Makes those marked the set: each for itself, or all of a party that has no more to spare; false: it may not go. */
+static bool put_marked(struct bargain *b)
+{
+    const struct clearing *c = b->c;
+    size_t n_marked = 0, n_put = 0;
+
+    for (size_t k = 0; k < c->set.n; k++)
+        n_marked += c->marked[k];
+    for (size_t i = 0; i < b->n; i++) {
+        struct offer *o = &b->offers[i];
+        size_t n = 0;
+        for (size_t k = 0; k < c->set.n; k++)
+            n += c->marked[k] && (is_in(b, o->party, c->set.at[k]));
+        if (!o->party->room && (n > clear_spares(b->s, o->party->job)) == (o->task != NULL))
+            continue;
+        for (size_t k = 0; k < c->set.n; k++)
+            o->goes = o->goes || (c->marked[k] && is_of(b, o, c->set.at[k]));
+        n_put += !o->goes ? 0 : o->task ? 1 : n;
+    }
+    return n_put == n_marked;
+}
+
+/* Those first in order were named one by one: where some of them take others with them, plugins are asked again. */
+static bool may_go_marked(struct bargain *b)
+{
+    bool may = put_marked(b) && may_go_together(b);
+
+    for (size_t i = 0; i < b->n; i++)
+        b->offers[i].goes = false;
+    return may;
+}
+
 bool bargain(struct clearing *c, bool found)
 {
     struct bargain b = { .c = c, .s = c->stmt->s, .found = found, .best = c->marked };
+    bool is_sure = c->is_free || c->is_one_by_one;
 
     if (found)
         b.least = cost_of_marked(c);
-    if (found && !may_be_cheaper(c, &b.least))
+    if (found && is_sure && !may_be_cheaper(c, &b.least))
         return true;
-    c->marked = ARENA_NEW0_N(b.s->lists, bool, c->set.n + 1);
     list_lacks(&b);
     list_offers(&b);
     sort_offers(&b);
@@ -572,6 +653,8 @@ bool bargain(struct clearing *c, bool found)
         if (!b.parties[i].room)
             ask_about_party(&b, &b.parties[i]);
     find_likes(&b);
+    b.found = found && (is_sure || may_go_marked(&b));
+    c->marked = ARENA_NEW0_N(b.s->lists, bool, c->set.n + 1);
     search(&b);
     c->marked = b.best;
     return b.found;
