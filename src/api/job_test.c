@@ -245,7 +245,8 @@ static const struct {
       "2:7 /name: the key stands here twice\n"
       "3:20 /limit: must be text with a unit, such as \"30s\" or \"1h30m\"" },
     { "JSON, NaN", "{\"priority\": NaN}",
-      "1:16 : not JSON: line 1, column 16: invalid token near 'NaN'" },
+      "1:16 /priority: not JSON: line 1, column 16: 'NaN' is no value: want true, false, null, a "
+      "number, or text in double quotes" },
 };
 
 TEST(job_faults_stand_at_their_pointer_and_line)

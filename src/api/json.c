@@ -97,12 +97,77 @@ static int refuse_twice(const char *text, size_t n, const json_error_t *error, j
     return -EINVAL;
 }
 
-static int refuse_syntax(const json_error_t *error, struct problem *problem)
+/* What the library says of a text that is no JSON, by how it begins, in our words; %s is what stands
+ * there, where that is said. */
+static const struct {
+    const char *begin, *words, *else_words;
+} syntax[] = {
+    { "':' expected", "a colon must follow the key, not %s", "a colon must follow the key" },
+    { "string or '}' expected", "a key in double quotes must stand here, not %s",
+      "a key in double quotes must stand here" },
+    { "'}' expected", "a comma or the object's } must follow, not %s",
+      "a comma or the object's } must follow" },
+    { "']' expected", "a comma or the list's ] must follow, not %s",
+      "a comma or the list's ] must follow" },
+    { "end of file expected", "nothing may follow the value: %s", "nothing may follow the value" },
+    { "unexpected token", "a value must stand here, not %s", "a value must stand here" },
+    { "invalid token", "%s is no value: want true, false, null, a number, or text in double quotes",
+      "want true, false, null, a number, or text in double quotes" },
+    { "unexpected newline", "text must end in its line; write \\n for a line's end", NULL },
+    { "control character", "text has a control character; write it as \\u and four digits", NULL },
+    { "invalid escape", "text has a backslash that begins nothing known; write \\\\ for one",
+      NULL },
+    { "invalid Unicode", "text has half of a pair of \\u escapes", NULL },
+    { "unable to decode", "text has a byte that is not UTF-8", NULL },
+    { "\\u0000", "text cannot hold \\u0000", NULL },
+    { "NUL byte", "a key cannot hold \\u0000", NULL },
+    { "premature end", "text is not closed: its double quote is missing", NULL },
+};
+
+/* What stands at a fault, by the library's text: "'x'", "the end"; "" where it is not said. */
+static void add_near(const char *text, struct str *out)
+{
+    const char *near = strstr(text, " near ");
+
+    if (near && strcmp(near, " near end of file") == 0)
+        str_add(out, "the end");
+    else if (near)
+        str_add(out, near + strlen(" near "));
+}
+
+static void add_syntax(const json_error_t *error, struct str *out)
+{
+    CLEANUP(str_fini) struct str near = { 0 };
+
+    add_near(error->text, &near);
+    for (size_t i = 0; i < COUNT_OF(syntax); i++) {
+        const char *words = syntax[i].words, *at = strstr(words, "%s");
+
+        if (!text_begins(error->text, syntax[i].begin))
+            continue;
+        if (at && !near.len)
+            str_add(out, syntax[i].else_words);
+        else if (at)
+            str_addf(out, "%.*s%s%s", (int)(at - words), words, near.data, at + 2);
+        else
+            str_add(out, words);
+        return;
+    }
+    str_add(out, "it cannot be read from here on");
+}
+
+static int refuse_syntax(const char *text, size_t n, const json_error_t *error,
+                         struct problem *problem)
 {
     size_t i = problem->n_fields;
+    CLEANUP(str_fini) struct str why = { 0 };
+    char pointer[JSON_POINTER_SIZE];
 
-    problem_add(problem, PROBLEM_BAD_REQUEST, "", "not JSON: line %d, column %d: %s", error->line,
-                error->column, error->text);
+    add_syntax(error, &why);
+    /* The position is behind what was met. */
+    json_pointer_at(text, n, (size_t)(error->position > 0 ? error->position - 1 : 0), pointer);
+    problem_add(problem, PROBLEM_BAD_REQUEST, pointer, "not JSON: line %d, column %d: %s",
+                error->line, error->column, why.data);
     if (i < PROBLEM_FIELDS_MAX) {
         problem->fields[i].line = error->line;
         problem->fields[i].column = error->column;
@@ -121,7 +186,7 @@ static int read_large_numbers(const char *text, size_t n, json_error_t *error, j
     for (int i = 0; i < PROBLEM_FIELDS_MAX && !value; i++) {
         char pointer[JSON_POINTER_SIZE];
         if (json_error_code(error) != json_error_numeric_overflow)
-            return refuse_syntax(error, problem);
+            return refuse_syntax(copy.data, copy.len, error, problem);
         json_pointer_at(copy.data, copy.len, (size_t)error->position, pointer);
         problem_add(problem, PROBLEM_INVALID_FIELD, pointer, "the number is too large");
         quote_number(&copy, (size_t)error->position);
@@ -148,7 +213,7 @@ int json_read(const char *text, size_t n, size_t most, json_t **out, struct prob
     if (!value && json_error_code(&error) == json_error_duplicate_key)
         return refuse_twice(text, n, &error, out, problem);
     if (!value)
-        return refuse_syntax(&error, problem);
+        return refuse_syntax(text, n, &error, problem);
     *out = value;
     return 0;
 }

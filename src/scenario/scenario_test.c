@@ -107,7 +107,8 @@ static const struct {
       "1:20 /expect/evict: must be a list, not an object\n"
       "1:46 /expect/refused: must be text, not a number" },
     { "not YAML", "a: [\n", "2:1 : not YAML: did not find expected node content" },
-    { "not JSON", "{\"a\": }", "1:7 : not JSON: line 1, column 7: unexpected token near '}'" },
+    { "not JSON", "{\"a\": }",
+      "1:7 /a: not JSON: line 1, column 7: a value must stand here, not '}'" },
     { "a list", "[]", "1:1 : must be an object, not a list" },
 };
 
