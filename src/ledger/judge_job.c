@@ -59,6 +59,19 @@ static enum job_state next_state(const struct mirror_job *job)
     return is_live ? JOB_RUNNING : JOB_PENDING;
 }
 
+/*
+ * When a job that is over ended: with its last attempt, which may have been long before the ledger
+ * heard of it. Where nothing of it ran any more it ends now.
+ */
+static int64_t end_of(const struct trial *t, const struct mirror_job *job)
+{
+    int64_t at = job->ended_at;
+
+    if (job->row->state == JOB_PENDING || !at || at > t->now)
+        return t->now;
+    return at > job->row->running_at ? at : job->row->running_at;
+}
+
 static void put_job(struct trial *t, struct mirror_job *job, struct row_job *row)
 {
     static const char *const types[JOB_STATE_COUNT] = {
@@ -76,7 +89,7 @@ static void put_job(struct trial *t, struct mirror_job *job, struct row_job *row
         row->started_at = row->started_at ? row->started_at : t->now;
     }
     if (is_new_state && job_is_over((enum job_state)row->state))
-        row->ended_at = t->now;
+        row->ended_at = end_of(t, job);
     changes_put(t->changes, ROW_JOB, row, is_new_state ? types[row->state] : "job.changed");
 }
 

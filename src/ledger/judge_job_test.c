@@ -314,6 +314,65 @@ TEST(a_job_starts_once_and_ends_once)
     close_world(&w);
 }
 
+enum { LET_AT = 1000100, HEARD_AT = 1009000 };
+
+/* What its agent, whose clock may be another, says of its only attempt. */
+static const struct {
+    const char *name;
+    int64_t started_at, said, ended_at;
+} ends[] = {
+    { "while its server was away", LET_AT + 5, LET_AT + 505, LET_AT + 505 },
+    { "not said", LET_AT + 5, 0, HEARD_AT },
+    { "by a clock that is behind: as long after it was let start", 77, 577, LET_AT + 500 },
+    { "by one that is ahead: not before it was heard of", LET_AT + 100000, LET_AT + 100500,
+      HEARD_AT },
+};
+
+TEST(a_job_ended_with_its_last_attempt)
+{
+    ROW_EACH (c, ends) {
+        struct world w = { 0 };
+        struct op *op;
+        uint64_t job;
+
+        open_world(&w);
+        job = world_submit(&w, "{}");
+        w.now = LET_AT;
+        CHECK_EQ(world_bind(&w, job, 0, "n1"), PROBLEM_NONE);
+        CHECK_EQ(world_ack(&w, job, 0, 1, "n1"), PROBLEM_NONE);
+        w.now = HEARD_AT;
+        op = world_ended_op(&w, job, 0, 1, "n1", 0);
+        op->report.started_at = c->started_at;
+        op->report.ended_at = c->said;
+        CHECK_EQ(world_run(&w, op), PROBLEM_NONE);
+        check_times(&w, job, LET_AT, c->ended_at);
+        close_world(&w);
+    }
+}
+
+TEST(a_job_ended_with_the_last_that_ended_not_the_last_heard_of)
+{
+    static const int64_t said[] = { LET_AT + 700, LET_AT + 300 };
+    struct world w = { 0 };
+    uint64_t job;
+
+    open_world(&w);
+    job = world_submit(&w, "{\"replicas\":2}");
+    w.now = LET_AT;
+    for (uint32_t i = 0; i < 2; i++)
+        run_task(&w, job, i, 1, -1);
+    w.now = HEARD_AT;
+    for (uint32_t i = 0; i < 2; i++) {
+        struct op *op = world_ended_op(&w, job, i, 1, "n1", 0);
+
+        op->report.started_at = LET_AT;
+        op->report.ended_at = said[i];
+        CHECK_EQ(world_run(&w, op), PROBLEM_NONE);
+    }
+    check_times(&w, job, LET_AT, LET_AT + 700);
+    close_world(&w);
+}
+
 static void check_since(struct world *w, uint64_t id, int64_t pending_at, int64_t running_at)
 {
     struct row_job *job = world_job(w, id);

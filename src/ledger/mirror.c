@@ -469,6 +469,18 @@ static int64_t final_code(const struct row_attempt *row)
     return row->then == THEN_FAILED && code == 0 ? 1 : code;
 }
 
+/*
+ * When an attempt ended by the ledger's clock, as far as that can be told: an agent's clock that
+ * had it start before the ledger let it is behind, by so much at least.
+ */
+static int64_t final_end(const struct row_attempt *row)
+{
+    int64_t let_at = row->acked_at ? row->acked_at : row->bound_at;
+    bool is_behind = row->started_at && row->started_at < let_at;
+
+    return row->ended_at + (is_behind ? let_at - row->started_at : 0);
+}
+
 /* The task that a row of a task or attempt is about. */
 static int find_task(const struct mirror *mirror, enum row_kind kind, const void *row,
                      struct mirror_job **job, struct mirror_task **task, struct err *err)
@@ -501,10 +513,15 @@ static int put_attempt(struct mirror *mirror, struct row_attempt *row, struct mi
     /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference) found without an error */
     undo->task = *task;
     undo->code = job->code;
+    undo->ended_at = job->ended_at;
     undo->was = task->live;
     set_task(mirror, job, row->grp, task, task_after(row));
-    if (task->state != TASK_LIVE && task->state != TASK_PENDING && final_code(row) > job->code)
+    if (task->state == TASK_LIVE || task->state == TASK_PENDING)
+        return 0;
+    if (final_code(row) > job->code)
         job->code = final_code(row);
+    if (final_end(row) > job->ended_at)
+        job->ended_at = final_end(row);
     return 0;
 }
 
@@ -524,6 +541,7 @@ static int put_task(struct mirror *mirror, const struct row_task *row, struct mi
                        row->job);
     undo->task = to = *task;
     undo->code = job->code;
+    undo->ended_at = job->ended_at;
     to.state = (uint8_t)row->state;
     to.not_before = 0;
     set_task(mirror, job, row->grp, task, to);
@@ -617,6 +635,7 @@ static void take_back_task(struct mirror *mirror, struct mirror_undo *undo)
 
     set_task(mirror, job, key->grp, task, undo->task);
     job->code = undo->code;
+    job->ended_at = undo->ended_at;
     row_free(ROW_ATTEMPT, live);
 }
 

@@ -61,6 +61,8 @@ struct mirror_job {
     uint32_t counts[TASK_STATE_COUNT];
     uint32_t n_running; /* of the live */
     int64_t code;       /* the largest of its tasks' */
+    int64_t ended_at;   /* wall ms: when the last of its tasks that are over ended; 0 none by an
+                           attempt */
     uint32_t min_available, retries_max;
     int64_t backoff_ms, backoff_max_ms, grace_ms;
     struct row_reservation *reservation; /* the open one, or NULL */
@@ -124,7 +126,7 @@ struct mirror_undo {
     enum row_kind kind;
     void *was, *now; /* counted; NULL none */
     struct mirror_task task;
-    int64_t code;
+    int64_t code, ended_at;
 };
 
 void mirror_init(struct mirror *mirror);

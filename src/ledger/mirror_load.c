@@ -249,8 +249,8 @@ static int compare_job(const struct mirror_job *a, const struct mirror_job *b, s
         if (!are_tasks_equal(&a->tasks[i], &b->tasks[i]))
             return err_set(err, -EBADMSG, "j-%" PRIu64 ": task %u of all differs", id, i);
     if (memcmp(a->counts, b->counts, sizeof(a->counts)) != 0 || a->n_running != b->n_running ||
-        a->code != b->code)
-        return err_set(err, -EBADMSG, "j-%" PRIu64 ": its counts or code differ", id);
+        a->code != b->code || a->ended_at != b->ended_at)
+        return err_set(err, -EBADMSG, "j-%" PRIu64 ": its counts, code or end differ", id);
     if (!is_held_equal(a, b))
         return err_set(err, -EBADMSG, "j-%" PRIu64 ": what is held for it differs", id);
     return 0;

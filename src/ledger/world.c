@@ -335,15 +335,21 @@ enum problem_code world_running(struct world *world, uint64_t job, uint32_t inde
     return world_run(world, report(world, job, index, number, node));
 }
 
-enum problem_code world_ended(struct world *world, uint64_t job, uint32_t index, uint32_t number,
-                              const char *node, int code)
+struct op *world_ended_op(struct world *world, uint64_t job, uint32_t index, uint32_t number,
+                          const char *node, int code)
 {
     struct op *op = report(world, job, index, number, node);
 
     op->report.is_ended = true;
     op->report.cause = CAUSE_COMPLETED;
     op->report.code = code;
-    return world_run(world, op);
+    return op;
+}
+
+enum problem_code world_ended(struct world *world, uint64_t job, uint32_t index, uint32_t number,
+                              const char *node, int code)
+{
+    return world_run(world, world_ended_op(world, job, index, number, node, code));
 }
 
 enum problem_code world_stop(struct world *world, uint64_t job)

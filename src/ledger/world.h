@@ -53,6 +53,9 @@ enum problem_code world_ack(struct world *world, uint64_t job, uint32_t index, u
                             const char *node);
 enum problem_code world_running(struct world *world, uint64_t job, uint32_t index, uint32_t number,
                                 const char *node);
+/** The report of an end, to be changed and run. */
+struct op *world_ended_op(struct world *world, uint64_t job, uint32_t index, uint32_t number,
+                          const char *node, int code);
 enum problem_code world_ended(struct world *world, uint64_t job, uint32_t index, uint32_t number,
                               const char *node, int code);
 enum problem_code world_stop(struct world *world, uint64_t job);
