@@ -20,10 +20,13 @@ struct walk {
 
 static int take_queue(const void *data, void *arg)
 {
+    static const char *const bounds[] = { "guarantee", "deserved", "cap" };
     const struct row_queue *row = data;
     struct walk *walk = arg;
     json_t *spec = show_read_object(row->spec);
 
+    for (size_t i = 0; i < COUNT_OF(bounds); i++)
+        json_object_update(walk->out->known, json_object_get(spec, bounds[i]));
     VEC_PUSH(&walk->queues, ((struct kept){ text_copy(row->name), text_copy(row->parent),
                                             json_incref(json_object_get(spec, "guarantee")) }));
     json_decref(spec);
@@ -36,15 +39,17 @@ static int take_node(const void *data, void *arg)
     struct walk *walk = arg;
     json_t *offers, *value;
     const char *resource;
-
     /* As the engine counts what there is to share. */
-    if (row->state != NODE_READY || row_node_is_closed(row))
+    bool counts = row->state == NODE_READY && !row_node_is_closed(row);
+
+    if (row->state == NODE_GONE)
         return 0;
     offers = show_read_object(row->offers);
-    json_object_foreach(offers, resource, value)
+    json_object_update(walk->out->known, offers);
+    json_object_foreach(offers, resource, value) if (counts)
         show_add_amount(walk->out->offered, resource, json_integer_value(value));
     json_decref(offers);
-    walk->out->n_nodes++;
+    walk->out->n_nodes += counts;
     return 0;
 }
 
@@ -80,6 +85,7 @@ int guarantees_read(struct reader *reader, struct guarantees *out, struct err *e
     int r;
 
     out->offered = json_object();
+    out->known = json_object();
     r = reader_nodes(reader, take_node, &walk, err);
     if (r >= 0)
         r = reader_queues(reader, take_queue, &walk, err);
@@ -97,6 +103,7 @@ void guarantees_fini(struct guarantees *guarantees)
 {
     json_decref(guarantees->all);
     json_decref(guarantees->offered);
+    json_decref(guarantees->known);
     *guarantees = (struct guarantees){ 0 };
 }
 

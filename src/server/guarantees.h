@@ -12,6 +12,7 @@
 struct guarantees {
     json_t *all;     /* what all queues are guaranteed, by resource, as rows have amounts */
     json_t *offered; /* what the nodes that take new work offer */
+    json_t *known; /* likewise what any node offers, or a queue is bounded by: names alone count */
     size_t n_nodes;
 };
 

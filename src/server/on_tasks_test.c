@@ -288,8 +288,18 @@ TEST(explain_says_who_holds_the_rest_and_until_when)
     CHECK_TEXT(serving_get(&s, "allocated"), "4");
     CHECK_TEXT(serving_get(&s, "holders.0.job"), holder);
     CHECK_TEXT(serving_get(&s, "holders.0.amount"), "4");
-    SERVING_EXPECT(&s, 200, "GET /v1/queues/default/why?resource=fpga", "", NULL);
+    SERVING_EXPECT(&s, 200, "GET /v1/queues/default/why?resource=memory", "", NULL);
     CHECK_TEXT(serving_get(&s, "holders"), "[]");
+    /* What nobody has or asks for is a mistake. */
+    SERVING_EXPECT(&s, 400, "GET /v1/queues/default/why?resource=fpga", "", NULL);
+    CHECK_TEXT(serving_get(&s, "detail"), "resource=fpga: nothing here has or asks for such a "
+                                          "resource; there are cpu, memory, pods");
+    SERVING_EXPECT(&s, 400, "GET /v1/queues/default/why?resource=%0a", "", NULL);
+    CHECK_TEXT(serving_get(&s, "detail"), "resource=(no name): nothing here has or asks for such a "
+                                          "resource; there are cpu, memory, pods");
+    SERVING_EXPECT(&s, 201, "POST /v1/queues", "", "{\"name\":\"c\",\"cap\":{\"fpga\":2}}");
+    SERVING_EXPECT(&s, 200, "GET /v1/queues/default/why?resource=fpga", "", NULL);
+    CHECK_TEXT(serving_get(&s, "allocated"), "0");
     SERVING_EXPECT(&s, 404, "GET /v1/queues/nobody/why", "", NULL);
     hand_end(&hand);
     serving_stop(&s);

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/quantity.h"
+#include "base/name.h"
 #include "server/call.h"
 #include "server/guarantees.h"
 #include "server/routes.h"
@@ -67,14 +67,47 @@ static void show_why(struct call *call, const struct view_answer *answer, const 
     show_number(call->answer, "revision", (int64_t)call->revision);
 }
 
+static void add_known(json_t *known, const struct berth_amounts *amounts)
+{
+    for (size_t i = 0; i < amounts->n; i++)
+        json_object_set_new(known, amounts->at[i].name, json_null());
+}
+
+/* Whether there is such a resource: every cluster has cpu, memory and pods, and what else somebody
+ * offers, asks or is bounded by. */
+static bool check_resource(struct call *call, const struct view_answer *answer,
+                           const char *resource)
+{
+    static const char *const always[] = { "cpu", "memory", "pods" };
+    const struct berth_queue_view *view = &answer->queue;
+    json_t *known = ((struct guarantees *)call->state)->known;
+    CLEANUP(str_fini) struct str all = { 0 };
+    json_t *value;
+    const char *name;
+
+    for (size_t i = 0; i < COUNT_OF(always); i++)
+        json_object_set_new(known, always[i], json_null());
+    add_known(known, &view->allocated);
+    add_known(known, &view->requested);
+    if (json_object_get(known, resource))
+        return true;
+    json_object_foreach(known, name, value) str_addf(&all, "%s%s", all.len ? ", " : "", name);
+    problem_set(&call->problem, PROBLEM_BAD_REQUEST,
+                "resource=%.60s: nothing here has or asks for such a resource; there are %s",
+                name_is_valid_label(resource) ? resource : "(no name)", all.data);
+    return false;
+}
+
 /* On the API loop. */
 static void why_came(const struct view_answer *answer, void *arg)
 {
     struct call *call = arg;
-    const char *resource = call_query(call, "resource");
+    const char *asked = call_query(call, "resource"), *resource = asked ? asked : "cpu";
 
-    if (answer->code == 0)
-        show_why(call, answer, resource ? resource : "cpu");
+    if (answer->code == 0 && check_resource(call, answer, resource))
+        show_why(call, answer, resource);
+    else if (answer->code == 0)
+        ; /* the problem is set */
     else if (answer->code == -ENOENT)
         call_not_found(call, "queue", call->args[0]);
     else
