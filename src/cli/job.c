@@ -37,6 +37,20 @@ static void column_waiting(const json_t *item, const struct output *output, stru
                    output, out);
 }
 
+/* Whether nothing of it has begun: it is placed, and its tasks are yet to be started. */
+static bool is_only_placed(const json_t *job)
+{
+    static const char *const begun[] = { "running", "succeeded", "failed", "cancelled" };
+    const json_t *tasks = json_object_get(job, "tasks");
+    const char *state = json_string_value(json_object_get(job, "state"));
+
+    for (size_t i = 0; i < COUNT_OF(begun); i++)
+        if (json_integer_value(json_object_get(tasks, begun[i])))
+            return false;
+    return text_eq(state, job_state_words[JOB_RUNNING]) &&
+           json_integer_value(json_object_get(tasks, "live"));
+}
+
 /* Of what was started several times, since the last one. */
 static void column_running(const json_t *item, const struct output *output, struct str *out)
 {
@@ -44,7 +58,7 @@ static void column_running(const json_t *item, const struct output *output, stru
     const char *state = json_string_value(json_object_get(item, "state"));
     int64_t ms = item_span_ms(item, since, "endedAt");
 
-    if (text_eq(state, job_state_words[JOB_PENDING]))
+    if (text_eq(state, job_state_words[JOB_PENDING]) || is_only_placed(item))
         return;
     if (ms >= 0 && !output->is_absolute)
         age_format(ms, out);
@@ -77,20 +91,52 @@ static void column_age(const json_t *item, const struct output *output, struct s
     output_age(item, "submittedAt", output, out);
 }
 
-/* The nodes that a job runs on: "a,b +3". */
-static void add_nodes(const json_t *item, struct str *out)
+/* "silent for 3m": since when an agent is not heard of; the time is a member of the object. */
+static void add_silence(const json_t *object, const char *key, const struct output *output,
+                        struct str *out)
+{
+    str_add(out, output->is_absolute ? "silent since " : "silent for ");
+    output_age(object, key, output, out);
+}
+
+/* What is said of a node among those that are silent; NULL: it is heard of. */
+static const json_t *find_silent(const json_t *item, const json_t *node)
+{
+    const json_t *silent;
+    size_t i;
+
+    json_array_foreach(json_object_get(item, "silent"), i, silent)
+    {
+        if (json_equal(json_object_get(silent, "node"), node))
+            return silent;
+    }
+    return NULL;
+}
+
+/* The nodes that a job runs on: "a (silent for 3m),b +3 (1 silent)". */
+static void add_nodes(const json_t *item, const struct output *output, struct str *out)
 {
     json_int_t n = json_integer_value(json_object_get(item, "nodeCount"));
-    size_t i;
+    size_t n_silent = json_array_size(json_object_get(item, "silent")), i;
     json_t *node;
 
     json_array_foreach(json_object_get(item, "nodes"), i, node)
     {
+        const json_t *silent = find_silent(item, node);
+
         if (i == NODES_SHOWN) {
             str_addf(out, " +%" JSON_INTEGER_FORMAT, n - NODES_SHOWN);
+            if (n_silent)
+                str_addf(out, " (%zu silent)", n_silent);
             break;
         }
         str_addf(out, "%s%s", i ? "," : "", json_string_value(node));
+        if (!silent)
+            continue;
+        str_add(out, " (");
+        add_silence(silent, "since", output, out);
+        str_add(out, ")");
+        n_silent--;
     }
 }
 
@@ -98,13 +144,14 @@ static void column_info(const json_t *item, const struct output *output, struct 
 {
     const char *state = json_string_value(json_object_get(item, "state"));
 
-    (void)output;
     if (job_state_is_over(state)) {
         if (!text_eq(state, job_state_words[JOB_SUCCEEDED]))
             job_add_end(item, out);
         return;
     }
-    add_nodes(item, out);
+    add_nodes(item, output, out);
+    if (is_only_placed(item))
+        str_add(out, "  not started yet");
     if (json_array_size(json_object_get(item, "reasons")) > 0 && out->len)
         str_add(out, "  ");
     job_add_reason(item, out);
@@ -200,8 +247,11 @@ static void column_task_info(const json_t *item, const struct output *output, st
         job_add_end(item, out);
         if (message)
             str_addf(out, "%s%s", out->len ? "  " : "", message);
+        if (json_object_get(item, "silentSince")) {
+            str_add(out, out->len ? "  node " : "node ");
+            add_silence(item, "silentSince", output, out);
+        }
     }
-    (void)output;
 }
 
 static const struct column task_columns[] = {

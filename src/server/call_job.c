@@ -232,7 +232,9 @@ int call_job_show(struct call *call, struct reader *reader, struct err *err)
 {
     struct call_job *job = call_job(call);
     struct verdicts *verdicts;
-    struct show_view view = { .nodes = call->server->nodes, .hides_jobs = call->who.ns[0] };
+    struct show_view view = { .nodes = call->server->nodes,
+                              .reader = reader,
+                              .hides_jobs = call->who.ns[0] };
     int r = call_job_load(call, reader, err);
 
     if (r < 0 || call->problem.code)

@@ -252,6 +252,7 @@ void nodes_close(struct nodes *nodes)
         mem_free(nodes->bell);
     timer_free(nodes->bookmark);
     map_fini(&nodes->connected);
+    map_fini(&nodes->silent);
     MAP_EACH (entry, &nodes->forked)
         mem_free(entry->value);
     map_fini(&nodes->forked);
@@ -297,6 +298,16 @@ bool nodes_is_connected(struct nodes *nodes, const char *node)
     is_connected = map_get(&nodes->connected, node) != NULL;
     pthread_mutex_unlock(&nodes->lock);
     return is_connected;
+}
+
+bool nodes_is_silent(struct nodes *nodes, const char *node)
+{
+    bool is_silent;
+
+    pthread_mutex_lock(&nodes->lock);
+    is_silent = nodes->silent.n && map_get(&nodes->silent, node) != NULL;
+    pthread_mutex_unlock(&nodes->lock);
+    return is_silent;
 }
 
 char *nodes_forked(struct nodes *nodes, const char *node)

@@ -54,7 +54,7 @@ void nodes_drain(struct nodes *nodes);
 enum nodes_log_end {
     NODES_LOG_END,      /* all was sent: the attempt has ended, or follow was false */
     NODES_LOG_GONE,     /* the node has no log of it (any more) */
-    NODES_LOG_NO_AGENT, /* the node's agent is not connected, or went away */
+    NODES_LOG_NO_AGENT, /* the node's agent is not connected, is silent, or went away */
 };
 
 struct nodes_log_reader {
@@ -106,6 +106,9 @@ struct nodes_metrics {
 void nodes_metrics(struct nodes *nodes, struct nodes_metrics *out);
 /** Whether the node's agent has a stream open here. Any thread. */
 bool nodes_is_connected(struct nodes *nodes, const char *node);
+/** Whether the node's agent has not been heard of for too long: the node is unreachable. Any
+ * thread. */
+bool nodes_is_silent(struct nodes *nodes, const char *node);
 /** Why the node's agent, which asks, is not registered: this ledger is not the one that it served.
  * NULL: no such thing is known; else yours. Any thread. */
 char *nodes_forked(struct nodes *nodes, const char *node);

@@ -51,6 +51,7 @@ struct nodes {
     struct nodes_counts counts;
     pthread_mutex_t lock;       /* of what follows, for a few instructions */
     struct map connected;       /* worker's name to worker */
+    struct map silent;          /* worker's name to worker: those that are unreachable */
     struct map forked;          /* worker's name to why it is not registered: another copy */
     struct nodes_log *all_logs; /* until both sides are done with them */
 };
@@ -122,7 +123,7 @@ char *line_bookmark(const struct nodes *nodes);
 /* ---- nodes_logs.c ---- */
 
 void logs_take(struct nodes *nodes, struct http_request *request);
-/** The worker's agent is not connected any more: nothing comes of what was asked of it. */
+/** The worker's agent is not connected any more, or silent: nothing comes of what was asked of it. */
 void logs_lose(struct nodes *nodes, struct worker *worker);
 void logs_close_all(struct nodes *nodes);
 

@@ -230,7 +230,8 @@ static void take_opened(struct nodes *nodes, struct nodes_letter *letter)
     struct nodes_log *log = CONTAINER(letter, struct nodes_log, opened);
 
     log->worker = map_get(&nodes->fleet.workers, log->node);
-    if (log->worker && log->worker->stream && !atomic_load(&log->is_closed)) {
+    if (log->worker && log->worker->stream && log->worker->state != NODE_UNREACHABLE &&
+        !atomic_load(&log->is_closed)) {
         ask_agent(nodes, log);
     } else {
         log->how = NODES_LOG_NO_AGENT;

@@ -1,3 +1,5 @@
+#include <sched.h>
+
 #include "base/name.h"
 #include "base/node_lease.h"
 #include "server/scene.h"
@@ -762,6 +764,49 @@ TEST(nodes_tell_a_reader_why_there_is_no_log)
     await_end(&reader);
     CHECK_EQ(reader.how, NODES_LOG_NO_AGENT);
     nodes_log_close(log);
+    reader_end_thread(&reader);
+    stage_close(&stage);
+}
+
+static void set_state(struct stage *stage, const char *node, enum node_state state)
+{
+    struct op *op = op_new(OP_NODE_STATE, NULL, NULL);
+
+    op->node_state = (struct op_node_state){
+        .node = text_copy(node), .generation = 1, .state = state, .fence = stage->fence
+    };
+    scene_ask(&stage->scene, op);
+    CHECK_EQ(op->problem.code, PROBLEM_NONE);
+    op_free(op);
+}
+
+TEST(nodes_give_a_reader_up_whose_agent_is_silent)
+{
+    struct log_reader reader;
+    struct nodes_log *log;
+    struct stage stage;
+
+    stage_open(&stage);
+    stage_start(&stage);
+    CHECK(!nodes_is_silent(stage.scene.nodes, "n1"));
+    reader_begin_thread(&reader);
+    log = open_log(&stage, &reader, "n1");
+    json_decref(agent_expect(&stage.agent, "open", stage.attempt));
+    set_state(&stage, "n1", NODE_UNREACHABLE); /* its stream is open, and nothing comes */
+    await_end(&reader);
+    CHECK_EQ(reader.how, NODES_LOG_NO_AGENT);
+    CHECK(nodes_is_silent(stage.scene.nodes, "n1"));
+    nodes_log_close(log);
+
+    reader.is_over = false;
+    log = open_log(&stage, &reader, "n1"); /* it is not asked at all */
+    await_end(&reader);
+    CHECK_EQ(reader.how, NODES_LOG_NO_AGENT);
+    nodes_log_close(log);
+
+    set_state(&stage, "n1", NODE_READY);
+    while (nodes_is_silent(stage.scene.nodes, "n1"))
+        sched_yield(); /* another thread hears of it */
     reader_end_thread(&reader);
     stage_close(&stage);
 }

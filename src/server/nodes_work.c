@@ -274,9 +274,25 @@ static void check_stream(struct nodes *nodes, struct worker *worker)
         close_stream(nodes, worker);
 }
 
+/* An agent that is not heard of sends no log either: whoever reads one is told so. */
+static void check_silence(struct nodes *nodes, struct worker *worker)
+{
+    bool is_silent = worker->state == NODE_UNREACHABLE;
+
+    pthread_mutex_lock(&nodes->lock);
+    if (is_silent)
+        map_put(&nodes->silent, worker->name, worker);
+    else
+        map_remove(&nodes->silent, worker->name);
+    pthread_mutex_unlock(&nodes->lock);
+    if (is_silent)
+        logs_lose(nodes, worker);
+}
+
 static void worker_changed(struct worker *worker, void *arg)
 {
     check_stream(arg, worker);
+    check_silence(arg, worker);
 }
 
 static void attempt_changed(struct fleet_attempt *attempt, void *arg)

@@ -29,6 +29,7 @@ struct list {
     char *label_key;
     struct verdicts *verdicts;
     struct nodes *nodes;
+    struct reader *reader;
     bool hides_jobs, has_resources;
     json_t *items;
     uint64_t last;
@@ -125,7 +126,7 @@ static bool read_filter(struct call *call, struct list *list)
 
 static void add_item(struct list *list, const struct row_job *job)
 {
-    struct show_view view = { list->verdicts, list->nodes, list->hides_jobs };
+    struct show_view view = { list->verdicts, list->nodes, list->reader, list->hides_jobs };
     json_t *item = show_job(job, NULL, &view);
 
     if (list->has_resources)
@@ -165,6 +166,7 @@ static int sorted_read(struct call *call, struct reader *reader, struct err *err
     size_t n_was;
     int r;
 
+    list->reader = reader;
     list->filter.limit = READER_ROWS_MAX;
     do {
         n_was = list->n_read;
@@ -188,6 +190,7 @@ static int list_read(struct call *call, struct reader *reader, struct err *err)
     char next[32] = "";
     int r;
 
+    list->reader = reader;
     list->items = json_array();
     /* One more than wanted tells whether there is another page; at the largest page the next may
      * be empty. */

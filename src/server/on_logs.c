@@ -12,6 +12,7 @@
 #include "server/call_job.h"
 #include "server/log_lines.h"
 #include "server/routes.h"
+#include "server/show.h"
 
 struct logs {
     struct call_job job; /* first */
@@ -21,6 +22,7 @@ struct logs {
     struct log_lines lines;
     uint64_t at, end; /* first byte wanted; behind the last one that came */
     bool is_follow, was_started, is_over;
+    int64_t silent_at; /* wall ms: when the node was heard of last; 0: it is */
     struct nodes_log *log;
     struct http_request *request; /* once the stream has begun */
     bool is_waiting;              /* for the reader's socket */
@@ -112,6 +114,24 @@ static void log_came(uint64_t at, const void *bytes, size_t n, void *arg)
 
 static void open_log(struct logs *logs);
 
+/* The log lies on the node alone. */
+static void refuse_no_agent(struct logs *logs)
+{
+    bool is_silent = nodes_is_silent(logs->call->server->nodes, logs->node);
+    CLEANUP(str_fini) struct str how = { 0 };
+
+    str_add(&how, is_silent ? "silent" : "not connected");
+    if (is_silent && logs->silent_at) {
+        str_add(&how, " since ");
+        clock_format_wall(logs->silent_at, &how);
+    }
+    call_refuse(
+        logs->call, PROBLEM_BEHIND,
+        "the log of %s lies on node %s, whose agent is %s: it can be read once that is back "
+        "(see: berth node show %s)",
+        logs->attempt, logs->node, how.data, logs->node);
+}
+
 static void refuse_end(struct logs *logs, enum nodes_log_end how)
 {
     struct call *call = logs->call;
@@ -123,7 +143,7 @@ static void refuse_end(struct logs *logs, enum nodes_log_end how)
         call_refuse(call, PROBLEM_GONE, "node %s has no log of %s any more", logs->node,
                     logs->attempt);
     else
-        call_refuse(call, PROBLEM_BEHIND, "the agent of node %s is not connected", logs->node);
+        refuse_no_agent(logs);
 }
 
 static void log_ended(enum nodes_log_end how, void *arg)
@@ -215,6 +235,7 @@ static int attempt_read(struct call *call, struct reader *reader, struct err *er
     if (r == 0)
         r = keep_attempt(logs, row);
     row_free(ROW_ATTEMPT, row);
+    logs->silent_at = show_silent_since(call->server->nodes, reader, logs->node);
     return r;
 }
 
@@ -251,6 +272,7 @@ static int last_read(struct call *call, struct reader *reader, struct err *err)
     if (!logs->attempt[0] || strncmp(logs->attempt, wanted, strlen(wanted)) != 0 ||
         logs->attempt[strlen(wanted)] != '#')
         return call_not_found(call, "attempt yet of task", wanted);
+    logs->silent_at = show_silent_since(call->server->nodes, reader, logs->node);
     return 0;
 }
 

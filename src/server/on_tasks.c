@@ -40,6 +40,8 @@ struct walk {
     struct cursor cursor;
     unsigned live_states, states; /* wanted, as bits of attempt and task states; both 0: all */
     struct verdicts *verdicts;
+    struct nodes *nodes;
+    struct reader *reader;
     struct map ended; /* by place in the job: struct row_task * */
     json_t *items;
     struct attempt_key next;  /* the next task to be shown */
@@ -116,6 +118,8 @@ static bool show_one(struct walk *walk, uint32_t group, uint32_t index,
                               .waits = waits_for(walk, group) };
     struct attempt_key key = { .group = group, .index = index };
 
+    if (last && last->state != ATTEMPT_ENDED)
+        task.silent_at = show_silent_since(walk->nodes, walk->reader, last->node);
     if (!is_wanted(walk, show_task_state(&task)))
         return true;
     if (json_array_size(walk->items) == walk->cursor.limit) {
@@ -172,6 +176,8 @@ static int tasks_read(struct call *call, struct reader *reader, struct err *err)
     if (r < 0 || call->problem.code)
         return r;
     walk->items = json_array();
+    walk->nodes = call->server->nodes;
+    walk->reader = reader;
     r = reader_ended_tasks(reader, walk->job.id, note_ended, walk, err);
     do {
         walk->n_read = 0;

@@ -223,6 +223,61 @@ TEST(tasks_without_an_attempt_are_listed_too)
     serving_stop(&s);
 }
 
+static bool is_running(struct serving *s, const char *job)
+{
+    SERVING_EXPECT(s, 200, job, "", NULL);
+    return strcmp(serving_get(s, "state"), "running") == 0;
+}
+
+/* It beats until the job is placed, and is silent from then on. */
+static void begin_silence(struct serving *s, struct hand *hand, char id[64])
+{
+    CLEANUP(freep) char *beat = NULL, *job = NULL;
+
+    serving_start_with(s, (struct server_options){ .node_ttl_ms = 3600000, .node_beat_ms = 100 });
+    hand_begin(s, hand, "n1");
+    beat = text_format("{\"node\":\"n1\",\"generation\":%lld}", (long long)hand->generation);
+    SERVING_EXPECT(s, 201, "POST /v1/jobs", "", "{\"name\":\"a\",\"image\":\"oci:/i\"}");
+    snprintf(id, 64, "%s", serving_get(s, "id"));
+    job = text_format("GET /v1/jobs/%s", id);
+    while (!is_running(s, job))
+        json_decref(hand_say(s, hand, "beat", beat));
+    do
+        SERVING_EXPECT(s, 200, job, "", NULL);
+    while (strcmp(serving_get(s, "silent"), "(none)") == 0);
+}
+
+TEST(whose_node_is_silent_is_told_with_its_job_its_task_and_its_log)
+{
+    struct serving s;
+    struct hand hand;
+    char id[64];
+    CLEANUP(freep) char *since = NULL, *tasks = NULL, *logs = NULL, *why = NULL;
+
+    begin_silence(&s, &hand, id);
+    CHECK_TEXT(serving_get(&s, "silent.0.node"), "n1");
+    since = text_copy(serving_get(&s, "silent.0.since"));
+    CHECK_TEXT(serving_get(&s, "tasks.running"), "0");
+    SERVING_EXPECT(&s, 200, "GET /v1/jobs", "", NULL);
+    CHECK_TEXT(serving_get(&s, "items.0.silent.0.since"), since);
+    SERVING_EXPECT(&s, 200, "GET /v1/jobs?sort=name", "", NULL);
+    CHECK_TEXT(serving_get(&s, "items.0.silent.0.since"), since);
+    tasks = text_format("GET /v1/jobs/%s/tasks", id);
+    SERVING_EXPECT(&s, 200, tasks, "", NULL);
+    CHECK_TEXT(serving_get(&s, "items.0.state"), "bound");
+    CHECK_TEXT(serving_get(&s, "items.0.silentSince"), since);
+    SERVING_EXPECT(&s, 200, "GET /v1/nodes/n1", "", NULL);
+    CHECK_TEXT(serving_get(&s, "heardAt"), since);
+    logs = text_format("GET /v1/jobs/%s/logs", id);
+    why = text_format("the log of %s/task.0#1 lies on node n1, whose agent is silent since %s: it "
+                      "can be read once that is back (see: berth node show n1)",
+                      id, since);
+    SERVING_EXPECT(&s, 503, logs, "", NULL);
+    CHECK_TEXT(serving_get(&s, "detail"), why);
+    hand_end(&hand);
+    serving_stop(&s);
+}
+
 TEST(explain_names_nodes_and_numbers)
 {
     struct serving s;

@@ -56,6 +56,7 @@ void show_add_amount(json_t *amounts, const char *resource, int64_t value);
 struct show_view {
     const struct verdicts *verdicts; /* why it waits; or NULL */
     struct nodes *nodes;             /* where it runs; or NULL */
+    struct reader *reader;           /* with nodes: since when they are silent; or NULL */
     bool hides_jobs;                 /* other jobs are not named: they may be another namespace's */
 };
 
@@ -88,6 +89,7 @@ struct show_task {
     const struct row_attempt *last; /* or NULL */
     const struct row_task *ended;   /* without an attempt; or NULL */
     enum wait_code waits;           /* why it waits, where it does */
+    int64_t silent_at;              /* wall ms: when its node was heard of last; 0: it is */
 };
 json_t *show_task(const struct show_task *task);
 /** The word of a task's state. */
@@ -106,6 +108,9 @@ json_t *show_node(const struct row_node *row);
  */
 void show_node_use(json_t *node, const struct row_node *row, const json_t *used, size_t n_attempts,
                    bool is_connected);
+/** When a node was heard of last, wall ms, where it has been silent for too long; 0: it is heard
+ * of. */
+int64_t show_silent_since(struct nodes *nodes, struct reader *reader, const char *node);
 /** Says when it was heard of last, which no event tells. */
 void show_node_heard(json_t *node, const struct row_node *row, const struct row_beat *beat);
 json_t *show_queue(const struct row_queue *row);

@@ -140,6 +140,8 @@ static void show_last(json_t *object, const struct show_task *task, enum task_st
     if (state == TASK_PENDING)
         show_time(object, "notBefore", last->not_before);
     show_text(object, "message", last->message);
+    if (state == TASK_LIVE)
+        show_time(object, "silentSince", task->silent_at);
     if (state != TASK_PENDING) {
         show_time(object, "startedAt", last->started_at);
         show_time(object, "endedAt", last->ended_at);

@@ -166,6 +166,28 @@ static json_t *show_reasons(const struct row_job *row, const struct job_spec *sp
     return list;
 }
 
+/* Those of them that are not heard of, and since when. */
+static void show_silent(json_t *object, const struct show_view *view, const char *const *names,
+                        size_t n)
+{
+    json_t *list = NULL;
+
+    for (size_t i = 0; i < n && view->reader; i++) {
+        int64_t since = show_silent_since(view->nodes, view->reader, names[i]);
+        json_t *silent;
+
+        if (!since)
+            continue;
+        silent = json_object();
+        show_text(silent, "node", names[i]);
+        show_time(silent, "since", since);
+        list = list ? list : json_array();
+        json_array_append_new(list, silent);
+    }
+    if (list)
+        show_set(object, "silent", list);
+}
+
 /* The nodes that a job runs on: the first ones by name, and how many. */
 static void show_nodes(json_t *object, const struct row_job *row, const struct show_view *view)
 {
@@ -183,6 +205,7 @@ static void show_nodes(json_t *object, const struct row_job *row, const struct s
         json_array_append_new(list, show_value(names[i]));
     show_set(object, "nodes", list);
     show_number(object, "nodeCount", (int64_t)n);
+    show_silent(object, view, names, n < NODES_SHOWN ? n : NODES_SHOWN);
 }
 
 static void show_end(json_t *object, const struct row_job *row)

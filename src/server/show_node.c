@@ -1,4 +1,5 @@
 /* A node as the API shows it: docs/api.md, "Nodes". */
+#include "server/nodes.h"
 #include "server/show.h"
 
 /* The first that holds: lost, unreachable, leaving, draining, cordoned, disabled, the state. */
@@ -65,10 +66,33 @@ void show_node_use(json_t *node, const struct row_node *row, const json_t *used,
     json_decref(offers);
 }
 
+/* A beat is written down more often than its node. */
+static int64_t heard_at(const struct row_node *row, const struct row_beat *beat)
+{
+    bool is_later = beat->generation == row->generation && beat->heard_at > row->heard_at;
+
+    return is_later ? beat->heard_at : row->heard_at;
+}
+
 void show_node_heard(json_t *node, const struct row_node *row, const struct row_beat *beat)
 {
-    if (beat->generation == row->generation && beat->heard_at > row->heard_at)
-        show_time(node, "heardAt", beat->heard_at);
+    show_time(node, "heardAt", heard_at(row, beat));
+}
+
+int64_t show_silent_since(struct nodes *nodes, struct reader *reader, const char *node)
+{
+    struct row_node *row = NULL;
+    struct row_beat *beat = NULL;
+    struct err err = { 0 };
+    int64_t at = 0;
+
+    if (!nodes_is_silent(nodes, node))
+        return 0;
+    if (reader_node(reader, node, &row, &err) == 0)
+        at = reader_beat(reader, node, &beat, &err) == 0 ? heard_at(row, beat) : row->heard_at;
+    row_free(ROW_BEAT, beat);
+    row_free(ROW_NODE, row);
+    return at;
 }
 
 json_t *show_node(const struct row_node *row)
