@@ -174,3 +174,15 @@ TEST(flags_are_named_for_the_faults_they_cause)
     CHECK(!text_begins(problem.fields[0].text, "--"));
     CHECK_TEXT(problem.fields[1].text, "--cpu: \"much\" is not a quantity");
 }
+
+TEST(the_help_of_the_priority_names_its_bounds)
+{
+    CLEANUP(freep) char *bounds = text_format("%d to %d", JOB_PRIORITY_MIN, JOB_PRIORITY_MAX);
+    const struct flag *flag;
+    size_t i = 0;
+
+    while ((flag = flag_at(i)) && !text_eq(flag->name, "priority"))
+        i++;
+    CHECK(flag != NULL);
+    CHECK_TEXT(flag->help, bounds);
+}

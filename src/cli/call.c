@@ -86,8 +86,11 @@ int cli_need_output(struct cli *cli, const struct args *args, struct output *out
 
     if (r != 0)
         return r;
-    if (output_from_args(args, cli->settings.values[SETTING_OUTPUT], out, &err) < 0)
+    if (output_from_args(args, cli->settings.values[SETTING_OUTPUT], out, &err) < 0) {
+        if (!args_get(args, "output")) /* which names itself */
+            client_setting_blame(&cli->settings, SETTING_OUTPUT, &err);
         return cli_fail_usage(cli, "%s", err.text);
+    }
     return 0;
 }
 
@@ -101,8 +104,8 @@ int cli_read_json(struct cli *cli, const struct client_answer *answer, json_t **
     *out = json_loadb(answer->body.data, answer->body.len, 0, &at);
     if (*out)
         return 0;
-    return cli_fail(cli, EXIT_FAILED, "the answer of %s is not JSON: %s",
-                    client_address(cli->client), at.text);
+    return cli_fail(cli, EXIT_FAILED, "the answer of %s is not JSON (line %d, column %d)",
+                    client_address(cli->client), at.line, at.column);
 }
 
 /* Any answer will do. */

@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "api/job.h"
 #include "base/quantity.h"
 #include "base/states.h"
 #include "cli/job.h"
@@ -227,7 +228,7 @@ static int run_set(struct cli *cli, const struct args *args)
             return cli_fail_usage(cli, "--label: %s", err.text);
     if (json_object_size(labels) == 0)
         json_object_del(body, "labels");
-    if (args_int(args, "priority", INT32_MIN, INT32_MAX, &priority, &err) < 0)
+    if (args_int(args, "priority", JOB_PRIORITY_MIN, JOB_PRIORITY_MAX, &priority, &err) < 0)
         return cli_fail_usage(cli, "%s", err.text);
     if (args_has(args, "priority"))
         json_object_set_new(body, "priority", json_integer(priority));
@@ -334,7 +335,8 @@ static int run_resume(struct cli *cli, const struct args *args)
 }
 
 static const struct cli_flag own[] = {
-    { "priority", 0, "N", "of the jobs of a queue, the higher comes first", NULL, false },
+    { "priority", 0, "N", "-1000 to 100000: of the jobs of a queue, the higher comes first", NULL,
+      false },
     { "label", 'l', "LABEL", "KEY=VALUE sets it, KEY- takes it away", NULL, true },
     { "time", 0, "DURATION",
       "limit of each task, also of what runs; 0s: none; +30m, -30m: moves it", NULL, false },

@@ -233,7 +233,7 @@ int args_int(const struct args *args, const char *name, int64_t min, int64_t max
     int r = text ? text_to_int(text, min, max, out) : 0;
 
     if (r == -ERANGE)
-        return err_set(err, r, "--%s: %s is not within %lld..%lld", name, text, (long long)min,
+        return err_set(err, r, "--%s: %s is outside of %lld to %lld", name, text, (long long)min,
                        (long long)max);
     if (r < 0)
         return err_set(err, r, "--%s: '%s' is not a whole number", name, text);

@@ -163,8 +163,8 @@ static const struct {
 } numbers[] = {
     { "a number", "limit", "20", 0, 20, "" },
     { "the least", "limit", "1", 0, 1, "" },
-    { "too small", "limit", "0", -ERANGE, 7, "--limit: 0 is not within 1..100" },
-    { "too large", "limit", "101", -ERANGE, 7, "--limit: 101 is not within 1..100" },
+    { "too small", "limit", "0", -ERANGE, 7, "--limit: 0 is outside of 1 to 100" },
+    { "too large", "limit", "101", -ERANGE, 7, "--limit: 101 is outside of 1 to 100" },
     { "no number", "limit", "1x", -EINVAL, 7, "--limit: '1x' is not a whole number" },
     { "a time", "timeout", "1m30s", 0, 90000, "" },
 };

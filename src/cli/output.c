@@ -52,8 +52,8 @@ static int find_format(const char *word, struct output *out, struct err *err)
     }
     meant = nearest(word, format_words, OUTPUT_FORMAT_COUNT);
     if (meant)
-        return err_set(err, -EINVAL, "output: unknown word '%s'; did you mean '%s'?", word, meant);
-    return err_set(err, -EINVAL, "output: unknown word '%s', not one of %s", word, flags[0].words);
+        return err_set(err, -EINVAL, "unknown word '%s'; did you mean '%s'?", word, meant);
+    return err_set(err, -EINVAL, "unknown word '%s', not one of %s", word, flags[0].words);
 }
 
 /* The width of a terminal on fd; 0 if it is none. */
@@ -87,9 +87,9 @@ int output_from_args(const struct args *args, const char *chosen, struct output 
         out->has_color = text_eq(color, "always");
     else
         out->has_color = out->width > 0 && !(no_color && no_color[0]) && !text_eq(term, "dumb");
-    if (!format)
-        format = chosen;
-    return format ? find_format(format, out, err) : 0;
+    if (format)
+        return find_format(format, out, err) < 0 ? err_wrap(err, "--output") : 0;
+    return chosen ? find_format(chosen, out, err) : 0;
 }
 
 bool output_is_table(const struct output *output)
@@ -184,7 +184,9 @@ static void print_template(const struct output *output, const json_t *item)
     CLEANUP(str_fini) struct str text = { 0 };
 
     template_fill(output->cols, item, &text);
-    fprintf(output->to, "%s\n", str_text(&text));
+    if (!text.len || text.data[text.len - 1] != '\n')
+        str_add_char(&text, '\n');
+    fwrite(text.data, 1, text.len, output->to);
 }
 
 /* One item in the forms that treat each by itself. */

@@ -126,6 +126,28 @@ TEST(output_without_rows_has_heads)
     CHECK_TEXT(text, "NAME  SIZE  STATE  AGE\n");
 }
 
+static const struct {
+    const char *name, *template, *text;
+} templates[] = {
+    { "its line ends by itself", "{name} {id}", "a x-1\nm\xc3\xbcller x-2\n" },
+    { "or by the template", "{id}\\n", "x-1\nx-2\n" },
+    { "a line of its own between", "{id}\\n\\n", "x-1\n\nx-2\n\n" },
+    { "nothing is a line too", "{gone}", "\n\n" },
+};
+
+TEST(output_of_a_template_ends_each_item_s_line_once)
+{
+    ROW_EACH (c, templates) {
+        struct output output = { .format = OUTPUT_TEMPLATE, .cols = c->template };
+        struct err err = { 0 };
+        int r;
+        CLEANUP(freep) char *text = print(&output, items, &r, &err);
+
+        CHECK_EQ(r, 0);
+        CHECK_TEXT(text, c->text);
+    }
+}
+
 TEST(output_of_an_unknown_column_names_the_nearest_or_all)
 {
     struct output output = { .format = OUTPUT_COLS, .cols = "NAME,STAT" };

@@ -516,10 +516,10 @@ int submit_run(struct cli *cli, const struct args *args)
     bool is_replayed = false;
     int r = submit_make(cli, args, &object);
 
+    if (r == 0)
+        r = cli_need_output(cli, args, &output);
     if (r != 0)
         return r;
-    if (output_from_args(args, cli->settings.values[SETTING_OUTPUT], &output, &err) < 0)
-        return cli_fail_usage(cli, "%s", err.text);
     r = args_maybe(args, "need-placed") ? need_placed(cli, args, object) : 0;
     if (r == 0)
         r = submit_send(cli, args, object, &job, &is_replayed);

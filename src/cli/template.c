@@ -47,8 +47,7 @@ int template_check(const char *text, struct err *err)
     while ((piece = next(&at, &c, &name, &n)) != PIECE_END)
         if (piece == PIECE_WRONG)
             return err_set(err, -EINVAL,
-                           "output: template=%s: want {NAME}, or {{ and }} for braces themselves",
-                           text);
+                           "template=%s: want {NAME}, or {{ and }} for braces themselves", text);
     return 0;
 }
 

@@ -75,6 +75,14 @@ struct client_settings {
 MUST_CHECK int client_settings_find(const char *const *flags, struct client_settings *out,
                                     struct err *err);
 void client_settings_fini(struct client_settings *settings);
+/**
+ * Puts in front of an error about a setting's value where that was said: the flag, the variable, or
+ * the file and its key.
+ *
+ * Returns  the error's code
+ */
+int client_setting_blame(const struct client_settings *settings, enum client_setting setting,
+                         struct err *err);
 
 /**
  * Tells this user's other programs that a `berth dev` serves here: writes dev.json (0600) into

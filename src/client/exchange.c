@@ -60,7 +60,7 @@ int target_init(struct target *target, const struct client_settings *settings, s
         end = strchr(at, ',');
         int r = add_address(target, at, end ? (size_t)(end - at) : strlen(at), err);
         if (r < 0)
-            return r;
+            return client_setting_blame(settings, SETTING_ADDR, err);
     }
     if (token)
         target->authorization = text_format("Authorization: Bearer %s", token);

@@ -11,10 +11,11 @@
 #include <yaml.h>
 
 #include "base/file.h"
+#include "base/nearest.h"
 #include "client/client.h"
 #include "client/dev.h"
 
-enum { SETTINGS_FILE_MAX_BYTES = 64 << 10, TOKEN_MAX_BYTES = 4096 };
+enum { SETTINGS_FILE_MAX_BYTES = 64 << 10, TOKEN_MAX_BYTES = 4096, CONTEXTS_MAX = 100 };
 
 const struct client_setting_name client_setting_names[SETTING_COUNT] = {
     [SETTING_CONTEXT] = { "context", "BERTH_CONTEXT" },
@@ -226,6 +227,44 @@ static void set(struct client_settings *out, int setting, const char *value,
     out->paths[setting] = text_copy(path);
 }
 
+/* "--token-file" of "tokenFile". */
+static char *flag_of(const char *key)
+{
+    struct str flag = { 0 };
+
+    str_add(&flag, "--");
+    for (; *key; key++) {
+        bool is_capital = *key >= 'A' && *key <= 'Z';
+
+        str_add(&flag, is_capital ? "-" : "");
+        str_add_char(&flag, is_capital ? (char)(*key - 'A' + 'a') : *key);
+    }
+    return str_take(&flag);
+}
+
+int client_setting_blame(const struct client_settings *settings, enum client_setting setting,
+                         struct err *err)
+{
+    const struct client_setting_name *name = &client_setting_names[setting];
+    CLEANUP(freep) char *flag = flag_of(name->key);
+
+    switch (settings->origins[setting]) {
+    case ORIGIN_FLAG:
+        return err_wrap(err, "%s", flag);
+    case ORIGIN_ENV:
+        return err_wrap(err, "%s", name->env);
+    case ORIGIN_PROJECT:
+    case ORIGIN_USER:
+    case ORIGIN_SYSTEM:
+        return err_wrap(err, "%s: %s", settings->paths[setting], name->key);
+    case ORIGIN_NONE:
+    case ORIGIN_DEV:
+    case ORIGIN_COUNT:
+        break;
+    }
+    return err->code;
+}
+
 static const char *env_get(int setting)
 {
     const char *name = client_setting_names[setting].env;
@@ -269,23 +308,54 @@ static void collect(struct levels *levels, struct client_settings *out)
     }
 }
 
+/* The names of all contexts that the files have. */
+struct contexts {
+    const char *names[CONTEXTS_MAX];
+    size_t n;
+};
+
+static void list_contexts(struct level *level, struct contexts *out)
+{
+    yaml_document_t *document = &level->document;
+    yaml_node_t *map;
+
+    map = level->is_there ? member(document, yaml_document_get_root_node(document), "contexts")
+                          : NULL;
+    if (!map)
+        return;
+    for (yaml_node_pair_t *pair = map->data.mapping.pairs.start;
+         pair < map->data.mapping.pairs.top && out->n < CONTEXTS_MAX; pair++) {
+        const char *name = scalar(yaml_document_get_node(document, pair->key));
+
+        if (name)
+            out->names[out->n++] = name;
+    }
+}
+
 /* A context that no file knows is a mistake, not an empty one. */
 static int check_context(struct levels *levels, const struct client_settings *out, struct err *err)
 {
-    const char *context = out->values[SETTING_CONTEXT];
+    const char *context = out->values[SETTING_CONTEXT], *meant;
+    struct contexts known = { 0 };
+    CLEANUP(str_fini) struct str all = { 0 };
 
     if (!context)
         return 0;
-    for (size_t i = 0; i < COUNT_OF(levels->files); i++) {
-        struct level *level = &levels->files[i];
-        if (level->is_there &&
-            member(
-                &level->document,
-                member(&level->document, yaml_document_get_root_node(&level->document), "contexts"),
-                context))
+    for (size_t i = 0; i < COUNT_OF(levels->files); i++)
+        list_contexts(&levels->files[i], &known);
+    for (size_t i = 0; i < known.n; i++) {
+        if (text_eq(known.names[i], context))
             return 0;
+        str_addf(&all, "%s%s", i ? ", " : "", known.names[i]);
     }
-    return err_set(err, -EINVAL, "context %s: no configuration file has it", context);
+    meant = nearest(context, known.names, known.n);
+    if (meant)
+        err_set(err, -EINVAL, "no configuration file has a context %s; did you mean %s?", context,
+                meant);
+    else
+        err_set(err, -EINVAL, "no configuration file has a context %s%s%.100s", context,
+                known.n ? "; there are " : "", str_text(&all));
+    return client_setting_blame(out, SETTING_CONTEXT, err);
 }
 
 /* The address without the slash that people put at its end. */
@@ -313,14 +383,14 @@ static void find_dev(struct client_settings *out)
     dev_found_fini(&found);
 }
 
-static int check_token(const char *token, const char *from, struct err *err)
+static int check_token(const char *token, struct err *err)
 {
     if (!*token)
-        return err_set(err, -EACCES, "%s: no token in it", from);
+        return err_set(err, -EACCES, "no token in it");
     for (const char *at = token; *at; at++)
         if (*at <= ' ' || *at > '~')
-            return err_set(err, -EACCES, "%s: not a token: byte %zu is no printable character",
-                           from, (size_t)(at - token) + 1);
+            return err_set(err, -EACCES, "not a token: byte %zu is no printable character",
+                           (size_t)(at - token) + 1);
     return 0;
 }
 
@@ -331,17 +401,23 @@ static int read_token(struct client_settings *out, struct err *err)
     struct err why = { 0 };
 
     if (out->values[SETTING_TOKEN])
-        return check_token(out->values[SETTING_TOKEN], "token", err);
+        return check_token(out->values[SETTING_TOKEN], err) < 0
+                   ? client_setting_blame(out, SETTING_TOKEN, err)
+                   : 0;
     if (!path)
         return 0;
-    if (file_read(AT_FDCWD, path, TOKEN_MAX_BYTES, &text, &why) < 0)
-        return err_set(err, -EACCES, "the token cannot be read: %s", why.text);
+    if (file_read(AT_FDCWD, path, TOKEN_MAX_BYTES, &text, &why) < 0) {
+        err_set(err, -EACCES, "the token cannot be read: %s", why.text);
+        return client_setting_blame(out, SETTING_TOKEN_FILE, err);
+    }
     if (file_check_secret(path, err) < 0)
-        return err->code;
+        return client_setting_blame(out, SETTING_TOKEN_FILE, err);
     while (text.len && strchr(" \t\r\n", text.data[text.len - 1]))
         text.data[--text.len] = '\0';
-    if (check_token(str_text(&text), path, err) < 0)
-        return err->code;
+    if (check_token(str_text(&text), err) < 0) {
+        err_wrap(err, "%s", path);
+        return client_setting_blame(out, SETTING_TOKEN_FILE, err);
+    }
     out->values[SETTING_TOKEN] = str_take(&text);
     out->origins[SETTING_TOKEN] = out->origins[SETTING_TOKEN_FILE];
     out->paths[SETTING_TOKEN] = text_copy(path);
@@ -369,7 +445,7 @@ static int read_levels(struct levels *levels, struct err *err)
     r = level_read(&levels->files[1], ORIGIN_USER, is_named ? text_copy(config) : user_path(),
                    is_named, err);
     if (r < 0)
-        return r;
+        return is_named ? err_wrap(err, "BERTH_CONFIG") : r;
     return level_read(&levels->files[2], ORIGIN_SYSTEM, text_copy("/etc/berth/config.yaml"), false,
                       err);
 }

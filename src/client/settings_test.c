@@ -189,14 +189,54 @@ static const struct {
       { NULL },
       -EINVAL,
       "cannot be set for a project" },
-    { "a context that is nowhere", "x", "", { "BERTH_CONTEXT", "nope" }, -EINVAL, "nope" },
+    { "a context that is nowhere",
+      "x",
+      "",
+      { "BERTH_CONTEXT", "nope" },
+      -EINVAL,
+      "BERTH_CONTEXT: no configuration file has a context nope" },
+    { "a context that is misspelt",
+      "berth/config.yaml",
+      "contexts: {prod: {queue: a}, test: {queue: b}}\n",
+      { "BERTH_CONTEXT", "prd" },
+      -EINVAL,
+      "BERTH_CONTEXT: no configuration file has a context prd; did you mean prod?" },
+    { "a context, of others",
+      "berth/config.yaml",
+      "contexts: {prod: {queue: a}, test: {queue: b}}\n",
+      { "BERTH_CONTEXT", "nope" },
+      -EINVAL,
+      "a context nope; there are prod, test" },
+    { "a context that the file itself chooses",
+      "berth/config.yaml",
+      "context: nope\n",
+      { NULL },
+      -EINVAL,
+      "berth/config.yaml: context: no configuration file has a context nope" },
     { "a token file that is not there",
       "x",
       "",
       { "BERTH_TOKEN_FILE", "gone" },
       -EACCES,
-      "cannot be read" },
-    { "an empty token file", "x", "\n", { "BERTH_TOKEN_FILE", "x" }, -EACCES, "no token" },
+      "BERTH_TOKEN_FILE: the token cannot be read: open gone" },
+    { "a token file of a file that is not there",
+      "berth/config.yaml",
+      "tokenFile: gone\n",
+      { NULL },
+      -EACCES,
+      "berth/config.yaml: tokenFile: the token cannot be read: open " },
+    { "an empty token file",
+      "x",
+      "\n",
+      { "BERTH_TOKEN_FILE", "x" },
+      -EACCES,
+      "BERTH_TOKEN_FILE: x: no token" },
+    { "a token that is none",
+      "x",
+      "",
+      { "BERTH_TOKEN", "a b" },
+      -EACCES,
+      "BERTH_TOKEN: not a token: byte 2 is no printable" },
     { "a token with a line break",
       "x",
       "a\nb",
@@ -208,7 +248,13 @@ static const struct {
       "",
       { "BERTH_CONFIG", "gone" },
       -EINVAL,
-      "gone" },
+      "BERTH_CONFIG: open gone" },
+    { "a configuration that was named and will not do",
+      "x",
+      "adr: b\n",
+      { "BERTH_CONFIG", "x" },
+      -EINVAL,
+      "BERTH_CONFIG: x:1: adr is not a setting" },
 };
 
 TEST(settings_name_what_is_wrong)
@@ -227,6 +273,20 @@ TEST(settings_name_what_is_wrong)
         client_settings_fini(&found);
         scene_end(&scene);
     }
+}
+
+TEST(a_wrong_value_of_a_flag_is_that_flag_s)
+{
+    const char *flags[SETTING_COUNT] = { [SETTING_TOKEN_FILE] = "gone" };
+    struct scene scene;
+    struct client_settings found = { 0 };
+    struct err err = { 0 };
+
+    scene_begin(&scene);
+    CHECK_EQ(client_settings_find(flags, &found, &err), -EACCES);
+    CHECK(strstr(err.text, "--token-file: the token cannot be read: open gone"));
+    client_settings_fini(&found);
+    scene_end(&scene);
 }
 
 static const struct {

@@ -214,7 +214,23 @@ END
     fails_with 2 --token-file x submit
     [[ $output == *"flags stand behind the verb: berth VERB --token-file"* ]]
     fails_with 6 ps --token-file gone
-    [[ $output == "berth: the token cannot be read: open gone: No such file or directory" ]]
+    [[ $output == "berth: --token-file: the token cannot be read: open gone: No such file or directory" ]]
+    # What was said by a variable is told as that.
+    BERTH_CONFIG=gone fails_with 2 ps
+    [ "$output" = "berth: BERTH_CONFIG: open gone: No such file or directory" ]
+    BERTH_ADDR=nowhere fails_with 2 ps
+    [[ $output == "berth: BERTH_ADDR: nowhere is not the address of a server"* ]]
+    BERTH_OUTPUT=jsn fails_with 2 ps --addr http://127.0.0.1:1
+    [[ $output == "berth: BERTH_OUTPUT: unknown word 'jsn'; did you mean 'json'?"* ]]
+    fails_with 2 ps --addr http://127.0.0.1:1 -o 'template={id'
+    [[ $output == "berth: --output: template={id: want {NAME}"* ]]
+    # The bounds are the job file's.
+    for priority in -1001 100001 9999999999999; do
+        fails_with 2 job set j-1 --addr http://127.0.0.1:1 --priority "$priority"
+        [[ $output == "berth: --priority: $priority is outside of -1000 to 100000"* ]]
+        fails_with 2 submit --runtime process --priority "$priority" -- true
+        [[ $output == *"--priority: $priority is outside of -1000 to 100000" ]]
+    done
     fails_with 2 submit /dev/null
     [[ $output == *"/dev/null is empty: want a job in YAML or JSON, or a script"* ]]
     fails_with 2 sim show gone
