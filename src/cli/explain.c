@@ -107,13 +107,29 @@ static json_t *list_checks(const json_t *explain, const char *node)
     return rows;
 }
 
+/* What waits for something that no node has to do with, as the only row. */
+static json_t *list_reason(const json_t *explain)
+{
+    json_t *row = json_object();
+
+    json_object_update(row, json_object_get(explain, "reason"));
+    json_object_set(row, "code", json_object_get(explain, "code"));
+    if (json_object_get(row, "resource"))
+        json_object_set(row, "check", json_object_get(row, "resource"));
+    return json_pack("[o]", row);
+}
+
 /* All nodes of an explanation as rows: those that fit, then those that fail, with what they
  * fail. */
-static json_t *list_nodes(const json_t *nodes)
+static json_t *list_nodes(const json_t *explain)
 {
-    json_t *rows = json_array(), *failed, *node;
+    const json_t *nodes = json_object_get(explain, "nodes");
+    json_t *rows, *failed, *node;
     size_t i, j;
 
+    if (json_integer_value(json_object_get(nodes, "total")) == 0 && text_of(explain, "code")[0])
+        return list_reason(explain);
+    rows = json_array();
     json_array_foreach(json_object_get(nodes, "fits"), i, node)
         json_array_append_new(rows, json_pack("{s:O}", "name", node));
     json_array_foreach(json_object_get(nodes, "failed"), i, failed)
@@ -481,7 +497,10 @@ static int print_explain(struct cli *cli, const struct args *args, const struct 
     }
     if (output_has_rows(output) || args_has(args, "node")) {
         rows = args_has(args, "node") ? list_checks(explain, args_get(args, "node"))
-                                      : list_nodes(json_object_get(explain, "nodes"));
+                                      : list_nodes(explain);
+        if (!text_of(explain, "code")[0])
+            fprintf(stderr, "berth: nothing of %s waits: it is %s\n", name->job,
+                    text_of(explain, "state"));
         if (output_list(output, &check_listing, rows, &err) < 0)
             return cli_fail_usage(cli, "%s", err.text);
         return EXIT_DONE;

@@ -30,6 +30,21 @@ static const struct column task_columns[] = {
 };
 static const struct listing tasks_listing = { task_columns, COUNT_OF(task_columns), "task",
                                               "task" };
+/* As rows: each task that would start, then each group of which some would wait. */
+static void column_row_info(const json_t *item, const struct output *output, struct str *out)
+{
+    (void)output;
+    job_add_reason(item, out);
+}
+
+static const struct column row_columns[] = {
+    { "TASK", "task", NULL, 0 },
+    { "NODE", "node", NULL, 0 },
+    { "TASKS", "tasks", NULL, COLUMN_RIGHT },
+    { "INFO", NULL, column_row_info, 0 },
+};
+static const struct listing rows_listing = { row_columns, COUNT_OF(row_columns), "task", "task" };
+
 static const struct column victim_columns[] = {
     { "VICTIM", "attempt", NULL, 0 },
     { "NODE", "node", NULL, 0 },
@@ -165,10 +180,23 @@ static int print_plan(struct cli *cli, const struct output *output, const json_t
     return starts ? EXIT_DONE : EXIT_WAITS;
 }
 
+static json_t *list_rows(const json_t *plan)
+{
+    json_t *rows = json_deep_copy(json_object_get(plan, "placements")), *row;
+    const json_t *reason;
+    size_t i;
+
+    json_array_foreach(rows, i, row) json_object_set_new(row, "tasks", json_integer(1));
+    json_array_foreach(json_object_get(plan, "reasons"), i, reason) json_array_append_new(
+        rows, json_pack("{s:O,s:O,s:[O]}", "task", json_object_get(reason, "group"), "tasks",
+                        json_object_get(reason, "tasks"), "reasons", reason));
+    return rows;
+}
+
 static int run_plan(struct cli *cli, const struct args *args)
 {
     CLEANUP(json_decrefp) json_t *object = NULL;
-    CLEANUP(json_decrefp) json_t *plan = NULL;
+    CLEANUP(json_decrefp) json_t *plan = NULL, *rows = NULL;
     CLEANUP(freep) char *path = NULL;
     struct output output;
     struct err err = { 0 };
@@ -189,10 +217,14 @@ static int run_plan(struct cli *cli, const struct args *args)
         return r;
     if (output.format == OUTPUT_TABLE || output.format == OUTPUT_WIDE)
         return print_plan(cli, &output, object, plan);
-    if (output_has_rows(&output) || output_has_names(&output))
+    if (output_has_rows(&output)) {
+        rows = list_rows(plan);
+        r = output_list(&output, &rows_listing, rows, &err);
+    } else if (output_has_names(&output)) {
         r = output_list(&output, &tasks_listing, json_object_get(plan, "placements"), &err);
-    else
+    } else {
         r = output_item(&output, &tasks_listing, plan, &err);
+    }
     if (r < 0)
         return cli_fail_usage(cli, "%s", err.text);
     return text_eq(text_of(plan, "outcome"), "start") ? EXIT_DONE : EXIT_WAITS;

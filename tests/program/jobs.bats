@@ -722,6 +722,15 @@ END
     [[ $output =~ fpga\ +2\ +1\ +FAIL\ +INSUFFICIENT_COUNTER\ +1\ by\ $a/task.0#1 ]]
     [ "$("$BERTH" explain "$b" -o csv)" = "NODE,CHECK,ASKED,FREE,RESULT,HELD_BY
 $node,fpga,2,1,FAIL  INSUFFICIENT_COUNTER,1 by $a/task.0#1" ]
+    # What would wait is a row too, and what does not wait has none, which is said.
+    run -0 "$BERTH" plan --runtime process --resource fpga=1 --tasks 2 -o csv -- /bin/true
+    [ "${lines[0]}" = TASK,NODE,TASKS,INFO ]
+    [ "${lines[1]}" = "task.0,$node,1," ]
+    [[ ${lines[2]} == "task,,1,"*INSUFFICIENT_COUNTER* ]]
+    run -0 --separate-stderr "$BERTH" explain "$a" -o csv
+    [ "$output" = NODE,CHECK,ASKED,FREE,RESULT,HELD_BY ]
+    # shellcheck disable=SC2154 # set by run
+    [ "$stderr" = "berth: nothing of $a waits: it is running" ]
     "$BERTH" cancel "$a"
     "$BERTH" wait "$b" --timeout 60s
 }
