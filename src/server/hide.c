@@ -40,6 +40,13 @@ static void hide_items(json_t *list, const struct hiding *hiding)
     }
 }
 
+/* Of jobs that this ledger does not have, nobody knows the namespace. */
+static void hide_all(json_t *list)
+{
+    for (size_t i = 0; i < json_array_size(list); i++)
+        json_array_set_new(list, i, json_string(HIDDEN_JOB));
+}
+
 /* "preempt for j-12" */
 static void hide_end(json_t *object, const char *key, const struct hiding *hiding)
 {
@@ -65,6 +72,7 @@ void hide_jobs(json_t *object, const struct who *who, job_in_fn *is_in, void *ar
     hide_member(object, "takenBy", &hiding);
     hide_items(json_object_get(object, "victims"), &hiding);
     hide_end(object, "message", &hiding);
+    hide_all(json_object_get(json_object_get(object, "info"), "orphans")); /* of a node */
 }
 
 void hide_jobs_of(json_t *list, const struct who *who, job_in_fn *is_in, void *arg)

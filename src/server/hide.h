@@ -17,8 +17,8 @@
 typedef bool job_in_fn(void *arg, uint64_t job, const char *ns);
 
 /**
- * Hides names in an attempt, a task, a reservation, as the API shows them: evictedFor, takenBy,
- * victims, and a message that ends with "for j-12".
+ * Hides names in an attempt, a task, a reservation, an order, a node, as the API shows them:
+ * evictedFor, takenBy, victims, job, info.orphans, and a message that ends with "for j-12".
  */
 void hide_jobs(json_t *object, const struct who *who, job_in_fn *is_in, void *arg);
 /** The same in each of a list. */

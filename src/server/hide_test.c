@@ -25,6 +25,9 @@ static const struct {
       "{\"message\":\"drained by admin\"}" },
     { "whom a machine is ordered for", "lab", "{\"job\":\"j-12\"}",
       "{\"job\":\"" HIDDEN_JOB "\"}" },
+    { "what a node has of another ledger", "lab",
+      "{\"info\":{\"orphans\":[\"j-9/w.0#1\",\"j-12/w.0#1\"]}}",
+      "{\"info\":{\"orphans\":[\"" HIDDEN_JOB "\",\"" HIDDEN_JOB "\"]}}" },
     { "nothing to hide", "lab", "{}", "{}" },
 };
 

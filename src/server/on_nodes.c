@@ -4,6 +4,7 @@
 
 #include "base/map.h"
 #include "server/call_job.h"
+#include "server/hide.h"
 #include "server/list_watch.h"
 #include "server/routes.h"
 #include "server/show.h"
@@ -91,6 +92,7 @@ static int sum_node(struct sums *sums, const struct row_node *row, json_t **out)
     show_node_use(*out, row, sums->used, sums->n_attempts, nodes_is_connected(nodes, row->name));
     forked = nodes_forked(nodes, row->name);
     show_text(*out, "notRegistered", forked ? forked : "");
+    hide_jobs(*out, &sums->call->who, hide_by_reader, sums->reader);
     return 0;
 }
 

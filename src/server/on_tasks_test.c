@@ -365,7 +365,7 @@ TEST(jobs_of_others_are_not_named_as_holders)
     struct serving s;
     struct hand hand;
     char holder[64], token[80];
-    CLEANUP(freep) char *explain = NULL, *show = NULL;
+    CLEANUP(freep) char *explain = NULL, *show = NULL, *orphans = NULL;
 
     begin(&s, &hand, "{\"name\":\"a\",\"image\":\"oci:/i\",\"resources\":{\"cpu\":4}}", holder);
     hand_wait(&hand, "\"do\":\"start\"");
@@ -381,8 +381,25 @@ TEST(jobs_of_others_are_not_named_as_holders)
     SERVING_EXPECT_AS(&s, token, 200, explain, "", NULL);
     CHECK_TEXT(serving_get(&s, "nodes.failed.0.nodes.0.name"), "n1");
     CHECK(strstr(s.answer.body.data, holder) == NULL);
+    /* Place and counts are of all, as the queue is. */
+    CHECK_TEXT(serving_get(&s, "queue.of"), "1");
     SERVING_EXPECT_AS(&s, token, 200, show, "", NULL);
     CHECK(strstr(s.answer.body.data, holder) == NULL);
+    SERVING_EXPECT_AS(&s, token, 200, "GET /v1/queues/default", "", NULL);
+    CHECK_TEXT(serving_get(&s, "usage.running"), "1");
+    CHECK_TEXT(serving_get(&s, "usage.allocated.cpu"), "4");
+    SERVING_EXPECT_AS(&s, token, 200, "GET /v1/queues/default/why", "", NULL);
+    CHECK_TEXT(serving_get(&s, "holders"), "[{\"amount\":\"4\"}]");
+    /* Nobody knows whose an orphan is. */
+    orphans = text_format("{\"node\":\"n1\",\"generation\":%lld,\"orphans\":[\"j-9/w.0#1\"]}",
+                          (long long)hand.generation);
+    json_decref(hand_say(&s, &hand, "beat", orphans));
+    SERVING_EXPECT(&s, 200, "GET /v1/nodes/n1", "", NULL);
+    CHECK_TEXT(serving_get(&s, "info.orphans"), "[\"j-9/w.0#1\"]");
+    SERVING_EXPECT_AS(&s, token, 200, "GET /v1/nodes/n1", "", NULL);
+    CHECK_TEXT(serving_get(&s, "info.orphans"), "[\"a job of another namespace\"]");
+    SERVING_EXPECT_AS(&s, token, 200, "GET /v1/nodes", "", NULL);
+    CHECK_TEXT(serving_get(&s, "items.0.info.orphans"), "[\"a job of another namespace\"]");
     hand_end(&hand);
     serving_stop(&s);
 }
