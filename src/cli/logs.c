@@ -127,10 +127,40 @@ static bool is_wanted(const struct logs *logs, const char *attempt)
            (!only->has_number || parts.number == only->number);
 }
 
+/* Whether an item is about the task that is wanted. */
+static bool is_of_task(const struct logs *logs, const json_t *item)
+{
+    const struct name_parts *only = &logs->name.parts;
+    struct name_parts parts = { 0 };
+    struct err err = { 0 };
+    const char *name = json_string_value(json_object_get(item, "name"));
+
+    return name && name_parse(name, &parts, &err) == 0 && parts.index == only->index &&
+           (!only->group[0] || text_eq(parts.group, only->group));
+}
+
+/* Says why there is nothing to read: there is no such task or try, or nothing was placed yet. */
+static int fail_nothing(const struct logs *logs, bool has_task)
+{
+    const struct name_parts *only = &logs->name.parts;
+    CLEANUP(str_fini) struct str what = { 0 };
+
+    str_addf(&what, "%s", logs->name.job);
+    if (only->has_index)
+        str_addf(&what, "/%s%s%" PRIu32, only->group, only->group[0] ? "." : "", only->index);
+    if (only->has_number)
+        return cli_fail(logs->cli, EXIT_NOT_FOUND, "%s has no attempt %" PRIu32, what.data,
+                        only->number);
+    if (only->has_index && !has_task)
+        return cli_fail(logs->cli, EXIT_NOT_FOUND, "there is no task %s", what.data);
+    return cli_fail(logs->cli, EXIT_NOT_FOUND, "%s has not been placed yet, so there is no log",
+                    what.data);
+}
+
 /* Which attempts to read: the last of each task, or the one that was named. */
 static int list_attempts(struct logs *logs)
 {
-    bool has_number = logs->name.parts.has_number;
+    bool has_number = logs->name.parts.has_number, has_task = false;
     CLEANUP(freep) char *cursor = text_copy("");
 
     while (cursor) {
@@ -155,15 +185,14 @@ static int list_attempts(struct logs *logs)
             const char *attempt =
                 json_string_value(json_object_get(item, has_number ? "name" : "attempt"));
 
+            has_task = has_task || is_of_task(logs, item);
             if (is_wanted(logs, attempt))
                 VEC_PUSH(&logs->attempts, text_copy(attempt));
         }
         mem_free(cursor);
         cursor = text_copy(json_string_value(json_object_get(page, "next")));
     }
-    if (!logs->attempts.n)
-        return cli_fail(logs->cli, EXIT_NOT_FOUND, "%s has no such attempt yet", logs->name.job);
-    return 0;
+    return logs->attempts.n ? 0 : fail_nothing(logs, has_task);
 }
 
 static void read_all(struct logs *logs, bool has_labels)

@@ -157,7 +157,7 @@ TEST(output_of_an_unknown_column_names_the_nearest_or_all)
     CLEANUP(freep) char *far = NULL;
 
     CHECK_EQ(r, -EINVAL);
-    CHECK_TEXT(err.text, "no column 'STAT'; did you mean STATE");
+    CHECK_TEXT(err.text, "no column 'STAT'; did you mean STATE?");
     CHECK_TEXT(text, "");
     err = (struct err){ 0 };
     output.cols = "ZZZZZZ";

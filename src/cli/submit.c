@@ -341,6 +341,8 @@ int submit_make(struct cli *cli, const struct args *args, json_t **out)
 
     if (r != 0)
         return r;
+    if (args_maybe(args, "key") && !*args_get(args, "key"))
+        return cli_fail_usage(cli, "--key: is empty, and would submit again each time");
     making = begin(cli, args);
     if (getcwd(cwd, sizeof(cwd)))
         making->script.base_dir = making->words.base_dir = cwd;

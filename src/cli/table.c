@@ -52,8 +52,9 @@ static int find_column(const struct listing *listing, const char *name, const st
         }
     }
     meant = nearest(name, known, listing->n_columns);
-    return err_set(err, -EINVAL, "no column '%s'%s%s", name,
-                   meant ? "; did you mean " : "; there are ", meant ? meant : str_text(&heads));
+    return err_set(err, -EINVAL, "no column '%s'%s%s%s", name,
+                   meant ? "; did you mean " : "; there are ", meant ? meant : str_text(&heads),
+                   meant ? "?" : "");
 }
 
 static bool has_all(const struct output *output)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/name.h"
+#include "base/nearest.h"
 #include "base/quantity.h"
 #include "ledger/opening.h"
 
@@ -20,10 +21,17 @@ static void put_node(struct trial *t, struct row_node *row, const char *type)
 static struct mirror_node *known_node(struct trial *t, const char *name)
 {
     struct mirror_node *node = mirror_node(t->mirror, name);
+    CLEANUP(freep) const char **names = NULL;
+    const char *meant;
+    size_t n;
 
-    if (!node)
-        problem_set(t->problem, PROBLEM_NOT_FOUND, "there is no node %s", name);
-    return node;
+    if (node)
+        return node;
+    names = mirror_node_names(t->mirror, &n);
+    meant = nearest(name, names, n);
+    problem_set(t->problem, PROBLEM_NOT_FOUND, "there is no node %s%s%s%s", name,
+                meant ? "; did you mean " : "", meant ? meant : "", meant ? "?" : "");
+    return NULL;
 }
 
 void node_review(struct trial *t, struct mirror_node *node)

@@ -75,8 +75,8 @@ static bool is_parent_valid(struct trial *t, const char *name, const char *paren
     if (!mirror_find(t->mirror, ROW_QUEUE, parent)) {
         names = mirror_names(t->mirror, ROW_QUEUE, &n);
         meant = nearest(parent, names, n);
-        problem_add(t->problem, PROBLEM_INVALID_FIELD, "/parent", "there is no queue %s%s%s",
-                    parent, meant ? "; did you mean " : "", meant ? meant : "");
+        problem_add(t->problem, PROBLEM_INVALID_FIELD, "/parent", "there is no queue %s%s%s%s",
+                    parent, meant ? "; did you mean " : "", meant ? meant : "", meant ? "?" : "");
         return false;
     }
     if (is_below(t->mirror, parent, name)) {

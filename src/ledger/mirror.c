@@ -112,6 +112,17 @@ const char **mirror_names(const struct mirror *mirror, enum row_kind kind, size_
 
 /* ---- nodes ---- */
 
+const char **mirror_node_names(const struct mirror *mirror, size_t *n)
+{
+    const char **names = NEW0_N(const char *, mirror->nodes.n + 1);
+
+    *n = 0;
+    MAP_EACH (entry, &mirror->nodes)
+        names[(*n)++] = ((struct mirror_node *)entry->value)->row->name;
+    qsort(names, *n, sizeof(*names), cmp_names);
+    return names;
+}
+
 struct mirror_node *mirror_node(const struct mirror *mirror, const char *name)
 {
     return map_get(&mirror->nodes, name);

@@ -199,6 +199,8 @@ bool attempt_keys_read(const char *text, struct attempt_key **out, size_t *n);
 void attempt_keys_write(const struct attempt_key *keys, size_t n, struct str *out);
 /** Of a job's names: all names of a kind of cells, for suggestions; yours to mem_free. */
 const char **mirror_names(const struct mirror *mirror, enum row_kind kind, size_t *n);
+/** Likewise of the nodes. */
+const char **mirror_node_names(const struct mirror *mirror, size_t *n);
 /** Copies a job's counts into an unpublished row. */
 void mirror_count(const struct mirror_job *job, struct row_job *row);
 

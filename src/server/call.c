@@ -427,6 +427,6 @@ bool call_sees(const struct call *call, const char *ns)
 
 int call_not_found(struct call *call, const char *what, const char *name)
 {
-    problem_set(&call->problem, PROBLEM_NOT_FOUND, "there is no %s `%s`", what, name);
+    problem_set(&call->problem, PROBLEM_NOT_FOUND, "there is no %s %s", what, name);
     return 0;
 }

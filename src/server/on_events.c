@@ -162,6 +162,47 @@ bool events_read_from(struct call *call, bool is_sse, bool *has_from, uint64_t *
     return true;
 }
 
+/* What events are about: the words before the dot of their types. */
+static const char *const subjects[] = {
+    "job",   "task",  "attempt", "reservation", "room",  "node",
+    "queue", "quota", "token",   "order",       "lease", "memo"
+};
+
+static bool is_type(const char *type, size_t n)
+{
+    bool is_open = n > 0 && type[n - 1] == '*';
+    size_t n_subject = strcspn(type, ".,*");
+
+    for (size_t i = 0; i < COUNT_OF(subjects); i++) {
+        bool is_whole = strlen(subjects[i]) == n_subject && type[n_subject] == '.';
+
+        if (strncmp(subjects[i], type, n_subject) == 0 &&
+            (is_whole || (is_open && type[n_subject] != '.')))
+            return true;
+    }
+    return false;
+}
+
+/* Waiting for what there never is would be a mistake. */
+static bool check_types(struct call *call, const char *types)
+{
+    while (types && *types) {
+        size_t n = strcspn(types, ",");
+        CLEANUP(str_fini) struct str all = { 0 };
+
+        if (!is_type(types, n)) {
+            for (size_t i = 0; i < COUNT_OF(subjects); i++)
+                str_addf(&all, "%s%s.*", i ? ", " : "", subjects[i]);
+            problem_set(&call->problem, PROBLEM_BAD_REQUEST,
+                        "type=%.*s: there are no such events; there are %s", (int)(n < 60 ? n : 60),
+                        types, all.data);
+            return false;
+        }
+        types += n + (types[n] == ',');
+    }
+    return true;
+}
+
 static bool read_filter(struct call *call, struct list *list)
 {
     const char *types = call_query(call, "type"), *job = call_query(call, "job");
@@ -169,7 +210,7 @@ static bool read_filter(struct call *call, struct list *list)
 
     list->filter.types = text_copy(types && types[0] ? types : NULL);
     list->filter.who = call->who;
-    if (!call_query_int(call, "limit", 1, READER_ROWS_MAX, &limit))
+    if (!check_types(call, types) || !call_query_int(call, "limit", 1, READER_ROWS_MAX, &limit))
         return false;
     list->limit = (size_t)limit;
     return !job || call_job_id(call, job, &list->filter.job);

@@ -6,6 +6,7 @@
 #include "server/call_job.h"
 #include "server/hide.h"
 #include "server/list_watch.h"
+#include "server/missing.h"
 #include "server/routes.h"
 #include "server/show.h"
 
@@ -154,7 +155,7 @@ static int node_read(struct call *call, struct reader *reader, struct err *err)
     int r = reader_node(reader, call->args[0], &row, err);
 
     if (r == READER_NONE)
-        return call_not_found(call, "node", call->args[0]);
+        return missing_node(call, reader, call->args[0], err);
     if (r == 0) {
         call->etag = row->rev;
         r = sum_node(&sums, row, &call->answer);

@@ -5,6 +5,7 @@
 #include "server/call.h"
 #include "server/guarantees.h"
 #include "server/list_watch.h"
+#include "server/missing.h"
 #include "server/queue_spec.h"
 #include "server/routes.h"
 #include "server/show.h"
@@ -196,7 +197,7 @@ static int queue_read(struct call *call, struct reader *reader, struct err *err)
     if (r < 0)
         return r;
     if (!state->row)
-        return call_not_found(call, "queue", state->name);
+        return missing_queue(call, reader, state->name, err);
     call->answer = show_queue(state->row);
     call->etag = state->row->rev;
     r = show_longest(call->answer, reader, state->name, err);
@@ -302,9 +303,7 @@ static void put_loaded(struct call *call)
     uint64_t wanted = 0;
 
     queue_spec_rename(body);
-    if (body && !state->row)
-        call_not_found(call, "queue", state->name);
-    if (body && state->row && call_if_match(call, &wanted)) {
+    if (body && call_if_match(call, &wanted)) {
         bool is_patch = call->route->method == HTTP_PATCH && json_is_object(body);
 
         object = is_patch ? patched(state->row, body) : json_incref(body);
@@ -321,10 +320,18 @@ static void put_loaded(struct call *call)
         call_end(call);
 }
 
+static int put_read(struct call *call, struct reader *reader, struct err *err)
+{
+    struct state *state = call->state;
+    int r = queue_load(call, reader, err);
+
+    return r < 0 || state->row ? r : missing_queue(call, reader, state->name, err);
+}
+
 static void begin_put(struct call *call)
 {
     state_begin(call, call->args[0]);
-    call_read(call, queue_load, put_loaded);
+    call_read(call, put_read, put_loaded);
 }
 
 void on_queue_put(struct call *call)

@@ -118,7 +118,8 @@ static void read_name(const struct json_at *top, const char *key, const char **o
     struct json_at at = json_at_member(top, key);
 
     if (json_get_text(top, key, out) && !name_is_valid(*out))
-        json_refuse(&at, PROBLEM_INVALID_FIELD, "`%s` is not [a-z0-9-]{1,63}", *out);
+        json_refuse(&at, PROBLEM_INVALID_FIELD,
+                    "\"%.70s\" is not a name: 1 to 63 of a-z, 0-9 and -", *out);
 }
 
 static struct op *read_token(struct call *call, const json_t *body, const char *hash)

@@ -5,6 +5,7 @@
 #include "base/name.h"
 #include "server/call.h"
 #include "server/guarantees.h"
+#include "server/missing.h"
 #include "server/routes.h"
 #include "server/show.h"
 
@@ -123,7 +124,13 @@ static void free_state(void *state)
 
 static int why_read(struct call *call, struct reader *reader, struct err *err)
 {
-    return guarantees_read(reader, call->state, err);
+    struct row_queue *row = NULL;
+    int r = reader_queue(reader, call->args[0], &row, err);
+
+    row_free(ROW_QUEUE, row);
+    if (r == READER_NONE)
+        return missing_queue(call, reader, call->args[0], err);
+    return r < 0 ? r : guarantees_read(reader, call->state, err);
 }
 
 static void why_loaded(struct call *call)

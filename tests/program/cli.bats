@@ -224,6 +224,8 @@ END
     [[ $output == "berth: BERTH_OUTPUT: unknown word 'jsn'; did you mean 'json'?"* ]]
     fails_with 2 ps --addr http://127.0.0.1:1 -o 'template={id'
     [[ $output == "berth: --output: template={id: want {NAME}"* ]]
+    fails_with 2 submit --addr http://127.0.0.1:1 --key '' --runtime process -- true
+    [[ $output == "berth: --key: is empty"* ]]
     # The bounds are the job file's.
     for priority in -1001 100001 9999999999999; do
         fails_with 2 job set j-1 --addr http://127.0.0.1:1 --priority "$priority"

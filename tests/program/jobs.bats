@@ -290,6 +290,17 @@ S
     "$BERTH" job show "$id" | grep -qE '^INFO +exit 9$'
     "$BERTH" logs "$id" --task 0 --attempt 2 | grep -q 'try 2'
     "$BERTH" logs "$id" --attempt 2 | grep -q 'try 2' # of its only task
+    # What is not there is told as what it is.
+    run -3 "$BERTH" logs "$id" --attempt 9
+    [ "$output" = "berth: $id/0 has no attempt 9" ]
+    run -3 "$BERTH" logs "$id" --task 7
+    [ "$output" = "berth: there is no task $id/7" ]
+    waits=$("$BERTH" submit -o id --runtime process --node-selector disk=none -- /bin/true)
+    run -3 "$BERTH" logs "$waits"
+    [ "$output" = "berth: $waits has not been placed yet, so there is no log" ]
+    run -3 "$BERTH" logs "$waits/task.0"
+    [ "$output" = "berth: $waits/task.0 has not been placed yet, so there is no log" ]
+    "$BERTH" cancel "$waits"
 }
 
 @test "wait prints each end in the form that is asked for" {
@@ -460,11 +471,17 @@ limit_of() { "$BERTH" job show "$1" -o json | jq -r '.spec.limit // "none"'; }
     job_is "$a" cancelled && job_is "$b" cancelled
     # One alone needs no name before its error.
     run "$BERTH" job hold j-99999
-    [ "$output" = 'berth: there is no job `j-99999`  NOT_FOUND' ]
+    [ "$output" = 'berth: there is no job j-99999  NOT_FOUND' ]
     run "$BERTH" node cordon nowhere "$("$BERTH" node list -o name)"
     [ "$status" -eq 3 ]
     [[ $output == *"berth: nowhere: there is no node"*cordoned* ]]
-    "$BERTH" node uncordon "$("$BERTH" node list -o name)"
+    node=$("$BERTH" node list -o name)
+    "$BERTH" node uncordon "$node"
+    # One letter too many.
+    run -3 "$BERTH" node cordon "${node}x"
+    [ "$output" = "berth: there is no node ${node}x; did you mean $node?  NOT_FOUND" ]
+    run -3 "$BERTH" node show "${node}x"
+    [ "$output" = "berth: there is no node ${node}x; did you mean $node?  NOT_FOUND" ]
 }
 
 @test "a queue says how long the limit of its jobs may be" {
