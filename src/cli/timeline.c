@@ -108,6 +108,9 @@ static int run_timeline(struct cli *cli, const struct args *args)
     r = cli_get(cli, path, &timeline);
     if (r != 0)
         return r;
+    if (output_has_columns(&output) && !json_array_size(json_object_get(timeline, "attempts")))
+        fprintf(stderr, "berth: %s%s%s has not been placed yet\n", name.job, task[0] ? "/" : "",
+                task);
     if (output_has_columns(&output))
         return print_attempts(cli, &output, timeline);
     if (output_item(&output, &whole_listing, timeline, &err) < 0)

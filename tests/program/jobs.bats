@@ -298,6 +298,8 @@ S
     waits=$("$BERTH" submit -o id --runtime process --node-selector disk=none -- /bin/true)
     run -3 "$BERTH" logs "$waits"
     [ "$output" = "berth: $waits has not been placed yet, so there is no log" ]
+    run -0 "$BERTH" job timeline "$waits"
+    [ "$output" = "berth: $waits has not been placed yet" ]
     run -3 "$BERTH" logs "$waits/task.0"
     [ "$output" = "berth: $waits/task.0 has not been placed yet, so there is no log" ]
     "$BERTH" cancel "$waits"
