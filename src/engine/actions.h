@@ -73,6 +73,20 @@ enum given take_in_turn(struct session *s, struct job *job, bool puts_off);
 bool is_taken_back(const struct session *s);
 /** Holds the room of all reservations for their owners, and binds what is free of it. */
 void reservations_hold(struct session *s);
+/** Whether a job has tasks that look for room, those among them who are held some. */
+bool job_is_seeking(struct session *s, struct job *job);
+/**
+ * Lets go what is held for a job that has not begun, or rides on machines on their way, so that it looks
+ * for room as if it had none; first in its statement. True: it did, and rooms_hold_on is to come at the end.
+ */
+MUST_CHECK bool rooms_let_go(struct statement *loose, struct job *job);
+/** Likewise, if it rides. */
+MUST_CHECK bool rides_let_go(struct statement *loose, struct job *job);
+/**
+ * Unless something was done for the job since, all is as it was; else what it needs yet is held on.
+ * True if it found nothing, and what is held for it is too little and not on machines on their way.
+ */
+bool rooms_hold_on(struct statement *loose, struct job *job);
 /** Gives a task room that is free, if it may begin beside all that has not ended; else it is promised. */
 void place_task(struct statement *stmt, struct task *task, const struct choice *choice);
 /** Places tasks of a job until it is ready; what was done stands in the statement. */

@@ -355,6 +355,24 @@ void answer_release(struct session *s, const char *id, const char *reason)
     group->reason = reason;
 }
 
+void answer_let_go(struct session *s, const struct job *job)
+{
+    struct seat *seat = seat_of(s, (struct job *)job);
+    size_t first = s->groups.n;
+    struct berth_group release;
+
+    while (first && text_eq(s->groups.at[first - 1].job, job->id))
+        first--;
+    for (const struct held_room *room = seat->rooms; room; room = room->next) {
+        seat->gang += seat->gang > first;
+        answer_release(s, room->by->id, "MOVED");
+        release = s->groups.at[s->groups.n - 1];
+        memmove(&s->groups.at[first + 1], &s->groups.at[first],
+                (s->groups.n - 1 - first) * sizeof(release));
+        s->groups.at[first++] = release;
+    }
+}
+
 void answer_unadmit(struct session *s, const struct job *job, enum wait_code code)
 {
     group_add(s, BERTH_GROUP_UNADMIT, job)->code = code;

@@ -71,7 +71,7 @@ bool hunt_is_kept(struct session *s, const struct task *task, bool reclaim)
 
 static uint64_t stamp_of(struct session *s, const struct task *task, bool reclaim)
 {
-    uint64_t stamp = 0;
+    uint64_t stamp = s->only_there && s->model->n_coming;
 
     for (size_t i = 0; i < s->setup->n_uses; i++) {
         struct plugin_use *use = &s->setup->uses[i];
@@ -114,7 +114,7 @@ static uwide cost_key(const struct cost *cost)
     uint64_t priority = cost->priority < INT32_MIN ? 0 : (uint64_t)(cost->priority - INT32_MIN + 1);
     uint64_t broken = cost->n_broken >> 24 ? (uint64_t)1 << 24 : cost->n_broken;
 
-    return (uwide)broken << 100 | (uwide)priority << 64 | lost;
+    return (uwide)cost->is_late << 126 | (uwide)broken << 100 | (uwide)priority << 64 | lost;
 }
 
 /* A try takes back all it did, so what it noted is as if it had not been. */

@@ -67,8 +67,9 @@ void protect_head(struct session *s, struct job *job)
     struct head head = { .job = job };
 
     if (s->policy->protect_after_ms == BERTH_NEVER || seat->has_head || !still_waits(&head) ||
-        job->kept->n_sub_groups || !waited_long(s, job))
-        return;
+        job->kept->n_sub_groups || seat_of(s, job)->rides || seat_of(s, job)->is_loose ||
+        !waited_long(s, job))
+        return; /* what rides has room, if not yet */
     if (!protect_plan(s, job, &head) || !queue_may_allocate(s, job->queue, &head.bundle, &why))
         return; /* what it waits for is not nodes, or cannot be foreseen */
     if (!p) {

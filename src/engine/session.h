@@ -26,6 +26,7 @@ struct held_room {
     const struct berth_reservation *by;
     struct job *job;
     struct task **at; /* its tasks; those that were bound meanwhile too */
+    struct node **on; /* where each of them is held it */
     size_t n;
     struct held_room *next; /* of the same job */
 };
@@ -66,6 +67,8 @@ struct seat {
     bool was_taken;          /* what was held for it: it is tried anew in the next cycle */
     bool forgets;            /* which nodes refused a role: see actions/roles.h */
     struct held_room *rooms; /* NULL: nothing is held for it */
+    bool rides;              /* some of that is on machines on their way: see reserve.c */
+    bool is_loose;           /* that is let go for the moment */
     struct closed *closed;   /* of preempt: see actions/roles.h; NULL until it is used */
     size_t in_vain[2]; /* 1 + how long the log was when no room could be made: preempt, reclaim */
     bool *failed;      /* by group: a task of its role found no node */
@@ -114,6 +117,7 @@ struct session {
     bool limited;
     bool is_dry_run;  /* victims are taken away only to see what would happen */
     bool promises;    /* room is promised even where it is free: the rest of it is being made */
+    bool only_there;  /* room is made on nodes that are there, not on machines on their way */
     bool is_refusing; /* a plugin refuses the placement that it was told of last */
     uint32_t cursor;  /* sampling search */
     bool cursor_changed;
@@ -230,6 +234,8 @@ struct berth_group *answer_room(struct session *s, enum berth_group_kind kind,
                                 const struct node *node);
 /** A reservation ends, for a reason in words. */
 void answer_release(struct session *s, const char *id, const char *reason);
+/** What is held for a job ends, before what was just answered of it takes some of that for others of it. */
+void answer_let_go(struct session *s, const struct job *job);
 void answer_memo(struct session *s, const char *name, const void *data, size_t size);
 /** Takes back what was answered of gangs of which other actions did not place the rest. */
 void answer_gangs(struct session *s);

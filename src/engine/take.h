@@ -20,7 +20,7 @@ void take_room_whole(struct statement *stmt, const struct held_room *room, const
 /** Whether a job has less than it may evict for: its minimum, or all its tasks. */
 bool take_is_short(const struct session *s, const struct job *job);
 /** Whether room is to be made for a job at all. */
-bool take_is_wanted(struct session *s, const struct job *job);
+bool take_is_wanted(struct session *s, struct job *job);
 
 /**
  * Whether a job may evict those of its own queue that a statement evicts for it. Where somebody waits who could

@@ -56,7 +56,7 @@ void place_task(struct statement *stmt, struct task *task, const struct choice *
 
     if (choice->room <= ROOM_IDLE_OUTSIDE && task_may_start(stmt->s, task, &seat->why))
         statement_allocate(stmt, task, choice->node, choice->score);
-    else
+    else if (!seat->is_loose) /* what is only promised is no better than what it has */
         statement_pipeline(stmt, task, choice->node, false, choice->score);
 }
 
@@ -121,8 +121,9 @@ static bool search_further(struct session *s, struct job *job, bool promised,
     bool found;
 
     statement_discard(stmt);
-    found = gang_search(s, job, true, stmt) ||
-            (!promised && is_any_being_freed(s) && gang_search(s, job, false, stmt));
+    found =
+        gang_search(s, job, true, stmt) ||
+        (!promised && !seat->is_loose && is_any_being_freed(s) && gang_search(s, job, false, stmt));
     if (!found)
         return promised && statement_recover(stmt, &saved);
     forget_failures(seat, job);
@@ -296,10 +297,16 @@ static void admit_unasked(struct session *s, struct job *job)
 /* Whether it has tasks for a round. */
 static bool is_ready_to_go(struct session *s, struct job *job)
 {
+    struct statement loose = statement_open(s);
+    bool is_loose;
+
     admit_unasked(s, job);
-    if (!job->n[BERTH_TASK_PENDING] || !job_is_admitted(s, job))
+    if (!job_is_seeking(s, job) || !job_is_admitted(s, job))
         return false;
+    is_loose = rooms_let_go(&loose, job);
     seat_list(s, job);
+    if (is_loose)
+        rooms_hold_on(&loose, job);
     seat_of(s, job)->next = 0;
     return seat_of(s, job)->list.n > 0;
 }
@@ -396,7 +403,9 @@ static bool is_put_off(struct session *s, struct turns *turns, struct job *job)
 /* The turn of a queue; true: it waits for another stage. */
 static bool give_turn(struct session *s, struct turns *turns, struct queue *queue)
 {
+    struct statement loose = statement_open(s);
     struct job *job;
+    bool is_off, is_loose;
 
     if (queue_is_overused(s, queue)) {
         note_over(s, &turns->rounds, queue);
@@ -411,10 +420,15 @@ static bool give_turn(struct session *s, struct turns *turns, struct queue *queu
     }
     begin_turn(s, job);
     seat_of(s, job)->forgets = turns->forgets;
-    if (is_put_off(s, turns, job))
-        return true;
-    rounds_return_queue(&turns->rounds, queue);
-    return false;
+    is_loose = rooms_let_go(&loose, job);
+    is_off = is_put_off(s, turns, job);
+    if (is_loose && rooms_hold_on(&loose, job) && !is_off) {
+        begin_anew(seat_of(s, job), job, 0);
+        is_off = is_put_off(s, turns, job); /* beside what it has, the rest may be promised it */
+    }
+    if (!is_off)
+        rounds_return_queue(&turns->rounds, queue);
+    return is_off;
 }
 
 static void return_waiting(struct turns *turns)

@@ -87,8 +87,13 @@ static void run(struct session *s, const struct berth_value *arguments)
             job_is_admitted(s, *each))
             rounds_add_job(&rounds, *each);
     while ((queue = rounds_queue(&rounds)))
-        while ((job = rounds_job(&rounds, queue)))
+        while ((job = rounds_job(&rounds, queue))) {
+            struct statement loose = statement_open(s);
+            bool is_loose = rooms_let_go(&loose, job);
             visit(s, job);
+            if (is_loose)
+                rooms_hold_on(&loose, job);
+        }
     rounds_fini(&rounds);
 }
 

@@ -408,6 +408,8 @@ bool clear_node(struct statement *stmt, struct task *task, struct node *node, bo
     struct victims first = { 0 };
     bool found;
 
+    if (node->kept->state == NODE_COMING && fits(s, task, node))
+        return true; /* it rides there, and nobody need lose what is held elsewhere */
     find_victims(&c, &first);
     if (!c.set.n)
         return false;

@@ -45,6 +45,8 @@ struct cost cost_of(const struct session *s, size_t mark)
 
 int cost_cmp(const struct cost *a, const struct cost *b)
 {
+    if (a->is_late != b->is_late)
+        return a->is_late ? 1 : -1;
     if (a->n_broken != b->n_broken)
         return a->n_broken < b->n_broken ? -1 : 1;
     if (a->priority != b->priority)

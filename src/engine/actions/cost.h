@@ -9,6 +9,7 @@
 
 /* What room costs, what weighs most first: whoever runs weighs more than all that is held. */
 struct cost {
+    bool is_late;     /* the room is on a machine on its way */
     size_t n_broken;  /* victims whose jobs are below their budgets then */
     int64_t priority; /* the highest among the victims */
     wide lost;        /* milliseconds of work since the start or the last checkpoint, times cpu */

@@ -360,7 +360,7 @@ static void run(struct session *s, const struct berth_value *arguments, bool rec
     read_arguments(arguments, &args);
     rounds_init(&rounds, s);
     JOB_EACH (each, s->model) {
-        if (!each->n[BERTH_TASK_PENDING] || !job_is_admitted(s, each))
+        if (!job_is_seeking(s, each) || !job_is_admitted(s, each))
             continue;
         rounds_add_queue(&rounds, each->queue);
         if (take_is_wanted(s, each))
@@ -370,7 +370,11 @@ static void run(struct session *s, const struct berth_value *arguments, bool rec
         if (reclaim && queue_is_overused(s, queue))
             continue;
         while ((job = rounds_job(&rounds, queue))) {
+            struct statement loose = statement_open(s);
+            bool rides = rides_let_go(&loose, job);
             visit(s, job, reclaim, &args);
+            if (rides)
+                rooms_hold_on(&loose, job);
             if (reclaim && !s->setup->is_reference && queue_is_overused(s, queue))
                 break; /* in profile volcano a queue whose turn it is has it to the end */
         }

@@ -113,7 +113,7 @@ static bool have_others(const struct session *s, const struct queue *mine)
 
 static bool may_look(struct session *s, struct job *job)
 {
-    return job->n[BERTH_TASK_PENDING] && job_is_admitted(s, job) &&
+    return job_is_seeking(s, job) && job_is_admitted(s, job) &&
            (s->setup->is_reference || have_others(s, job->queue));
 }
 

@@ -81,7 +81,7 @@ void take_room_whole(struct statement *stmt, const struct held_room *room, const
 bool take_may_try(struct session *s, const struct kind *kind, const struct node *node)
 {
     if (node->kept->state == NODE_COMING)
-        return s->rooms.n && fit_suits(s, kind, node);
+        return !s->only_there && s->rooms.n && fit_suits(s, kind, node);
     return fit_is_resolvable(s, kind, node);
 }
 
@@ -96,8 +96,10 @@ static bool try_node(struct session *s, struct task *task, struct node *node, bo
     cleared = clear_node(&stmt, task, node, reclaim);
     s->lists = &s->arena;
     arena_clear(&s->scratch);
-    if (cleared)
+    if (cleared) {
         *cost = cost_of(s, stmt.mark);
+        cost->is_late = node->kept->state == NODE_COMING;
+    }
     statement_discard(&stmt);
     return cleared;
 }
@@ -158,17 +160,18 @@ static void take_held(struct session *s, struct task *task, bool reclaim)
     const struct queue *queue = task->group->job->queue;
     int64_t wake_at_ms = s->wake_at_ms;
     struct why why;
+    bool may_be;
 
     if (!task_may_preempt(task) ||
         (reclaim && (!queue_may_allocate(s, queue, task->group->kind, &why) ||
                      !queue_is_preemptive(s, queue, task))))
         return;
-    if (victims_may_be(s, task->group->job, reclaim)) {
+    may_be = victims_may_be(s, task->group->job, reclaim);
+    /* On a machine on its way there may be room that nobody need lose. */
+    if (may_be || (s->rooms.n && s->model->n_coming && !s->only_there) || s->in.is_cold)
         take_cheapest(s, task, reclaim);
-    } else if (s->in.is_cold) {
-        take_cheapest(s, task, reclaim);
+    if (!may_be)
         s->wake_at_ms = wake_at_ms; /* who is young and no victim need not grow older */
-    }
 }
 
 /* How many tasks it may evict for. */
@@ -183,14 +186,20 @@ bool take_is_short(const struct session *s, const struct job *job)
     return job_n_ready(job) + job->n[BERTH_TASK_PIPELINED] < takes_for(s, job);
 }
 
-bool take_is_wanted(struct session *s, const struct job *job)
+bool take_is_wanted(struct session *s, struct job *job)
 {
+    struct statement loose = statement_open(s);
+    bool is_wanted, rides;
+
     if (s->setup->is_reference)
         return job_is_starving(s, job);
-    if (!take_is_short(s, job))
-        return false;
+    rides = rides_let_go(&loose, job);
     /* For more than the minimum jobs are not starving, and yet may take room. */
-    return s->policy->preempt_for == PREEMPT_FOR_ALL || job_is_starving(s, job);
+    is_wanted = take_is_short(s, job) &&
+                (s->policy->preempt_for == PREEMPT_FOR_ALL || job_is_starving(s, job));
+    if (rides)
+        rooms_hold_on(&loose, job);
+    return is_wanted;
 }
 
 static bool is_loss(const struct op *op)
@@ -366,12 +375,18 @@ static bool has_failed(const struct session *s, const struct job *job, bool recl
            has_nothing(job);
 }
 
+/* Whether machines on their way are left out for now, so that a failure says nothing of them. */
+static bool looks_at_some(const struct session *s)
+{
+    return s->only_there && s->model->n_coming;
+}
+
 /* Of n tasks that could be placed; with fewer than it needs a failure says nothing of others. */
 static void note_failed(const struct session *s, const struct job *job, size_t n, bool reclaim)
 {
     struct take_failure *f = &job->groups[0].kind->take_failed[reclaim];
 
-    if (job->n_groups == 1 && has_nothing(job) && n >= takes_for(s, job))
+    if (job->n_groups == 1 && has_nothing(job) && n >= takes_for(s, job) && !looks_at_some(s))
         *f = (struct take_failure){ s->number, s->log.n, job->priority, takes_for(s, job) };
 }
 
@@ -468,7 +483,7 @@ static bool is_claimant(struct session *s, struct job *job)
     const struct group *last = NULL;
     struct why why;
 
-    if (!job->n[BERTH_TASK_PENDING] || !job_is_open(s, job, &why))
+    if (!job_is_seeking(s, job) || !job_is_open(s, job, &why))
         return false;
     for (size_t i = 0; i < job->n_tasks; i++) {
         const struct task *task = &job->tasks[i];
@@ -524,6 +539,19 @@ static bool was_in_vain(struct session *s, struct job *job, bool reclaim)
     return seat_of(s, job)->in_vain[reclaim] == s->log.n + 1 && !s->in.is_cold;
 }
 
+/* Whether some are evicted for a job that waits for a machine all the same. */
+static bool is_in_vain(const struct statement *stmt)
+{
+    bool evicts = false, rides = false;
+
+    for (size_t i = stmt->mark; i < stmt->s->log.n; i++) {
+        const struct op *op = &stmt->s->log.at[i];
+        evicts = evicts || op->kind == OP_EVICT;
+        rides = rides || (op->kind == OP_PIPELINE && op->node->kept->state == NODE_COMING);
+    }
+    return evicts && rides;
+}
+
 /* All that a job needs, in a statement; or nothing. */
 static bool find_room(struct statement *stmt, struct job *job, bool reclaim)
 {
@@ -551,14 +579,15 @@ static bool find_room(struct statement *stmt, struct job *job, bool reclaim)
     is_short = take_is_short(s, job) || !job_is_pipelined(s, job);
     if (is_short || !statement_has_losers(stmt)) {
         statement_discard(stmt);
-        seat_of(s, job)->in_vain[reclaim] = s->log.n + 1;
+        if (!looks_at_some(s))
+            seat_of(s, job)->in_vain[reclaim] = s->log.n + 1;
         if (is_short) /* one that needs nobody's room says nothing of those that need more */
             note_failed(s, job, tasks.n, reclaim);
         return false;
     }
     if (s->policy->victim_set == VICTIM_SET_MINIMAL)
         give_back(stmt, job);
-    if (!protect_admits(s, job)) {
+    if (!protect_admits(s, job) || is_in_vain(stmt)) {
         statement_discard(stmt);
         return false;
     }
@@ -579,9 +608,14 @@ static bool keep_room(struct statement *stmt, struct job *job)
 
 bool take_room(struct session *s, struct job *job, bool reclaim)
 {
-    struct statement stmt = statement_open(s);
+    struct statement loose = statement_open(s), stmt;
+    bool rides = rides_let_go(&loose, job), took;
 
-    return find_room(&stmt, job, reclaim) && keep_room(&stmt, job);
+    stmt = statement_open(s);
+    took = find_room(&stmt, job, reclaim) && keep_room(&stmt, job);
+    if (rides)
+        rooms_hold_on(&loose, job);
+    return took;
 }
 
 static enum given take_by(struct session *s, struct job *job, bool reclaim, bool puts_off)
@@ -605,11 +639,15 @@ enum given take_in_turn(struct session *s, struct job *job, bool puts_off)
 
     if (setup->is_reference || setup->is_beam || !take_is_wanted(s, job))
         return GIVEN_NOTHING;
+    if (seat_of(s, job)->is_loose && !seat_of(s, job)->rides)
+        return GIVEN_NOTHING; /* room is made for it already */
+    s->only_there = true;     /* others may begin on what is free, and give up what they ride on */
     for (size_t i = 0; i < setup->n_actions && given == GIVEN_NOTHING; i++) {
         s->action = setup->actions[i]->name;
         if (setup->actions[i] == &action_preempt || setup->actions[i] == &action_reclaim)
             given = take_by(s, job, setup->actions[i] == &action_reclaim, puts_off);
     }
+    s->only_there = false;
     s->action = action;
     return given;
 }
