@@ -18,8 +18,11 @@ const struct code_text wait_codes[WAIT_CODE_COUNT] = {
                                  0 },
     [WAIT_BEFORE_START_TIME] = { "BEFORE_START_TIME", "Its start time has not come.",
                                  "Nothing to do; the time is named.", 0 },
-    [WAIT_RETRY_BACKOFF] = { "RETRY_BACKOFF", "Its last attempt failed; the next one is due later.",
-                             "Look at the last attempt's logs; the time is named.", 0 },
+    [WAIT_RETRY_BACKOFF] = { "RETRY_BACKOFF",
+                             "What was tried for it failed; the next try is due later.",
+                             "Look at the last attempt's logs, or, where a pool is named, at berth "
+                             "order list; the time is named.",
+                             0 },
     [WAIT_RATE_LIMITED] = { "RATE_LIMITED", "Only so many may start at once or in a time.",
                             "Nothing to do, or raise the rate.", 0 },
     [WAIT_QUEUE_CLOSED] = { "QUEUE_CLOSED", "Its queue takes no new work.",
@@ -65,8 +68,10 @@ const struct code_text wait_codes[WAIT_CODE_COUNT] = {
                                     "Nothing to do: it starts when they have ended.", 0 },
     [WAIT_WAITING_FOR_MACHINE] = { "WAITING_FOR_MACHINE", "A machine for it is on its way.",
                                    "Nothing to do; the order is named.", 0 },
-    [WAIT_PROVISION_FAILED] = { "PROVISION_FAILED", "Machines ordered for it did not come.",
-                                "Look at the pool's provisioner.", 0 },
+    [WAIT_PROVISION_FAILED] = { "PROVISION_FAILED", "A machine that was ordered did not come.",
+                                "Look at berth order list, and at what brings machines; if a time "
+                                "is named, the next is ordered then.",
+                                0 },
 
     [WAIT_NODE_NOT_READY] = { "NODE_NOT_READY", "The node is not heard of, or is leaving.",
                               "Look at the agent on that node.", 0 },

@@ -232,6 +232,7 @@ static void print_state(const json_t *explain)
         str_addf(&text, ": %s", known->sentence);
     }
     job_add_blocker(reason, &text);
+    add_part(reason, "until", "  until ", &text);
     printf("%s\n", text.data);
     if (known)
         printf("          %s\n", next_of(reason, known));

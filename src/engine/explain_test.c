@@ -387,6 +387,9 @@ TEST(explain_promises_nothing_that_another_gets_back)
     CHECK_TEXT(wait_codes[why.state].word, "INSUFFICIENT_CPU");
     CHECK_TEXT(why.reason->blocker, "gone");
     CHECK_EQ(why.n_verdicts, 1);
+    world_cycle(&w); /* which says the same */
+    CHECK_TEXT(world_waits(&w, "first"), "INSUFFICIENT_CPU");
+    CHECK_TEXT(world_reason(&w, "first")->blocker, "gone");
     CHECK_OK(berth_engine_changes(w.engine, &w.in, &ref, &search, &w.arena, &changes, &err), &err);
     for (size_t i = 0; i < changes.n; i++)
         CHECK(changes.at[i].kind != BERTH_CHANGE_TASKS_END);

@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "engine/detail.h"
 #include "engine/devices.h"
+#include "engine/explain.h"
 #include "engine/fit.h"
 #include "engine/lines.h"
 #include "engine/session.h"
@@ -462,18 +463,52 @@ static uint32_t backed_off(const struct session *s, const struct group *group, i
     return n;
 }
 
-static uint32_t n_on_machines(const struct group *group, const struct node **first)
+/* Whether the room that a task is promised is not free yet. */
+static bool is_being_freed(const struct model *model, const struct task *task)
 {
-    uint32_t n = 0;
+    const struct asks *asks = task_asks(task);
 
-    for (uint32_t i = 0; i < group->spec->replicas; i++) {
-        const struct task *task = &group->tasks[i];
-        if (task->state != BERTH_TASK_PIPELINED || !task_is_on_machine(task))
-            continue;
-        if (!n++)
-            *first = task->node;
+    for (size_t i = 0; i < asks->n; i++) {
+        const struct column *c = &model->columns[asks->at[i].dim];
+        if (c->pipelined[task->node->at] > column_idle(c, task->node->at))
+            return true;
     }
-    return n;
+    return false;
+}
+
+/* The first that a job was promised on a machine on its way, or (freed) on room that is not free yet. */
+static const struct task *first_promised(const struct session *s, const struct job *job, bool freed)
+{
+    for (size_t i = 0; job->n[BERTH_TASK_PIPELINED] && i < job->n_tasks; i++) {
+        const struct task *task = &job->tasks[i];
+        if (task->state == BERTH_TASK_PIPELINED &&
+            (freed ? !task_is_on_machine(task) && is_being_freed(s->model, task)
+                   : task_is_on_machine(task)))
+            return task;
+    }
+    return NULL;
+}
+
+/* Whether a job's turn comes before another's. */
+static bool goes_before(struct session *s, const struct job *a, const struct job *b)
+{
+    if (a->queue == b->queue || !a->queue || !b->queue)
+        return job_cmp(s, a, b) < 0;
+    return queue_cmp(s, a->queue, b->queue) < 0;
+}
+
+/* Who is being stopped where a task is promised room, and stands in front of it when it waits again;
+ * who has a reservation gets the room all the same. */
+static const struct job *who_returns(struct session *s, const struct task *task)
+{
+    if (task_room(s, task) || s->setup->is_reference)
+        return NULL;
+    VEC_EACH (other, &task->node->tasks) {
+        const struct job *job = (*other)->group->job;
+        if (task_comes_back(*other) && goes_before(s, job, task->group->job))
+            return job;
+    }
+    return NULL;
 }
 
 /* What a queue says is asked last: its word may change, but not that no node could hold the task. */
@@ -492,6 +527,93 @@ static const struct berth_reason *group_reason(struct session *s, const struct g
         return kind_reason(s, group->kind);
     return note && note->why.code ? why_reason(s, &note->why, note->until_ms)
                                   : kind_reason(s, group->kind);
+}
+
+/* Whether some of a job's queue are being stopped, who count in it until they have ended. */
+static bool are_stopping(const struct job *job)
+{
+    const struct job *other = job->queue ? job->queue->first : NULL;
+
+    while (other && !other->n[BERTH_TASK_RELEASING])
+        other = other->queue_next;
+    return other != NULL;
+}
+
+/* Why a task whose room is free and its node there has not begun, if no other of its job waits for room. */
+static const struct berth_reason *why_not_begun(struct session *s, const struct task *task)
+{
+    struct job *job = task->group->job;
+    struct why why = { .code = WAIT_WAITING_FOR_EVICTION, .dim = NOWHERE };
+
+    if (!node_takes_work(task->node->kept->state)) {
+        why.code = WAIT_NODE_NOT_READY;
+        why.blocker = task->node->id;
+    } else if (job_n_ready(job) + job->n[BERTH_TASK_PIPELINED] < job->min_available) {
+        return gang_reason(s, job, seat_of(s, job));
+    } else if (are_stopping(job) || task_may_start(s, task, &why)) {
+        why.code = WAIT_WAITING_FOR_EVICTION;
+    }
+    return why_reason(s, &why, 0);
+}
+
+/* Likewise if its room goes back to who gives it up. */
+static const struct berth_reason *why_returned(struct session *s, const struct task *task,
+                                               const struct job *returns)
+{
+    struct berth_reason *reason = ARENA_NEW0(s->out, struct berth_reason);
+
+    *reason = *kind_reason(s, task->group->kind);
+    reason->blocker = arena_text(s->out, returns->id);
+    return reason;
+}
+
+/* What a job's tasks that are promised room wait for. */
+struct promised {
+    const struct task *machine,
+        *freed; /* the first of them on one on its way, on room not free yet */
+};
+
+static const struct berth_reason *why_promised(struct session *s, const struct task *task,
+                                               const struct promised *p)
+{
+    bool rides = task_is_on_machine(task);
+    const struct job *returns = rides ? NULL : who_returns(s, task);
+    bool is_there = !rides && !s->setup->is_reference && !is_being_freed(s->model, task);
+    struct why why = { .code = WAIT_WAITING_FOR_EVICTION, .dim = NOWHERE };
+
+    if (returns)
+        return why_returned(s, task, returns);
+    if (is_there && !p->machine && !p->freed)
+        return why_not_begun(s, task);
+    if (rides || (is_there && p->machine)) {
+        why.code = WAIT_WAITING_FOR_MACHINE;
+        why.blocker = p->machine->node->id;
+    }
+    return why_reason(s, &why, 0);
+}
+
+/* Of a group's tasks that are promised room: those that wait for the same in one verdict. */
+static void promised_verdicts(struct session *s, struct verdicts *v, const char *id,
+                              const struct group *group)
+{
+    const struct job *job = group->job;
+    struct promised promised = { first_promised(s, job, false), first_promised(s, job, true) };
+    size_t from = v->list.n;
+
+    for (uint32_t i = 0; group->n[BERTH_TASK_PIPELINED] && i < group->spec->replicas; i++) {
+        const struct berth_reason *own;
+        size_t k = from;
+        if (group->tasks[i].state != BERTH_TASK_PIPELINED)
+            continue;
+        own = reason_for(s, id, why_promised(s, &group->tasks[i], &promised));
+        while (k < v->list.n && (v->list.at[k].reason->code != own->code ||
+                                 !text_eq(v->list.at[k].reason->blocker, own->blocker)))
+            k++;
+        if (k < v->list.n)
+            v->list.at[k].n_tasks++;
+        else
+            add(s, v, id, group->spec->name, 1, own);
+    }
 }
 
 /* Tasks that found room and are not bound wait for what others of their gang were promised. */
@@ -528,21 +650,12 @@ static void group_verdicts(struct session *s, struct verdicts *v, const char *id
     int64_t until_ms;
     uint32_t n_back = backed_off(s, group, &until_ms);
     uint32_t n_pending = group->n[BERTH_TASK_PENDING];
-    uint32_t n_promised = group->n[BERTH_TASK_PIPELINED];
 
     if (n_back) {
         session_wake_at(s, until_ms);
         add(s, v, id, group->spec->name, n_back, why_reason(s, &why, until_ms));
     }
-    if (n_promised) {
-        const struct node *machine = NULL;
-        uint32_t n_coming = n_on_machines(group, &machine);
-        why.code = WAIT_WAITING_FOR_EVICTION;
-        add(s, v, id, group->spec->name, n_promised - n_coming, why_reason(s, &why, 0));
-        why.code = WAIT_WAITING_FOR_MACHINE;
-        why.blocker = machine ? machine->id : NULL;
-        add(s, v, id, group->spec->name, n_coming, why_reason(s, &why, 0));
-    }
+    promised_verdicts(s, v, id, group);
     if (n_pending > n_back)
         add(s, v, id, group->spec->name, n_pending - n_back, group_reason(s, group));
     add_held(s, v, id, group);

@@ -551,6 +551,27 @@ TEST(ledger_wants_the_exact_version_and_a_fresh_heartbeat)
     world_fini(&w);
 }
 
+/* In profile berth, where such a task had no attempt: its pool is named, and when that orders again. */
+TEST(what_waits_for_a_pool_in_back_off_is_told_so)
+{
+    struct world w;
+
+    world_init(&w);
+    world_queue(&w, "default");
+    tell_pool(&w, w.in.now_ms + 5000);
+    world_job(&w, "a", 1, 1, 1);
+    world_cycle(&w);
+    CHECK_TEXT(world_groups(&w), "");
+    CHECK_TEXT(world_waits(&w, "a"), "PROVISION_FAILED");
+    CHECK_TEXT(world_reason(&w, "a")->blocker, "p");
+    CHECK_EQ(world_reason(&w, "a")->until_ms, w.in.now_ms + 5000);
+    CHECK_EQ(w.out.wake_at_ms, w.in.now_ms + 5000);
+    w.in.now_ms += 5000;
+    world_cycle(&w);
+    CHECK(group_of(&w, BERTH_GROUP_ORDER) != NULL);
+    world_fini(&w);
+}
+
 /* In profile berth: what asks for nothing is placed by backfill, which must leave it on its machine. */
 TEST(room_on_a_machine_that_comes_is_held_once_for_who_asks_for_nothing)
 {

@@ -159,9 +159,11 @@ pools:
 @test "what nobody brings in time has failed" {
     echo "scheduler: {profile: berth}${pools}orderTimeout: 1s" >"$ETC/server.yaml"
     start_server
-    "$BERTH" submit -o id --cpu 1 --memory 100Mi --runtime process -- true
+    job=$("$BERTH" submit -o id --cpu 1 --memory 100Mi --runtime process -- true)
     until_true 20 sh -c "'$BERTH' order list -o json |
         jq -e 'any(.items[]; .state == \"failed\" and .reason == \"nobody brought it in time\")'"
+    until_true 20 sh -c "'$BERTH' job show '$job' -o json | jq -e '.reasons[0] | .code == \"PROVISION_FAILED\" and .blocker == \"spot\" and .until'"
+    "$BERTH" explain "$job" | grep 'PROVISION_FAILED: .* spot  until '
 }
 
 @test "a job is kept together under a network domain of the configuration" {

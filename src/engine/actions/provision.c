@@ -166,16 +166,22 @@ static bool is_known_somewhere(struct session *s, const struct kind *kind)
     return false;
 }
 
-static void note(struct session *s, const struct task *task, enum wait_code code, int64_t until_ms)
+/* What a task waits for: a pool that orders nothing for a while, since a machine did not come. */
+static void note_pool(struct way *way, const struct task *task, const struct berth_pool *pool)
 {
+    struct session *s = way->s;
+    int64_t until_ms = pool->backoff_until_ms;
     struct seat *seat = seat_of(s, task->group->job);
 
     if (!seat->notes)
         seat->notes = ARENA_NEW0_N(&s->arena, struct wait_note, task->group->job->n_groups + 1);
     seat->notes[task->group->at] =
-        (struct wait_note){ .why = { .code = code, .dim = NOWHERE }, .until_ms = until_ms };
-    if (until_ms)
-        session_wake_at(s, until_ms);
+        (struct wait_note){ .why = { .code =
+                                         way->is_whole ? WAIT_RETRY_BACKOFF : WAIT_PROVISION_FAILED,
+                                     .dim = NOWHERE,
+                                     .blocker = pool->name },
+                            .until_ms = until_ms };
+    session_wake_at(s, until_ms);
 }
 
 static enum outcome on_new(struct way *way, struct statement *stmt, struct task *task,
@@ -183,7 +189,7 @@ static enum outcome on_new(struct way *way, struct statement *stmt, struct task 
 {
     struct session *s = way->s;
     struct wish *wish = wish_of(s, kind);
-    int64_t backed_off = BERTH_NEVER;
+    const struct berth_pool *backed_off = NULL;
 
     wish_list_pools(s, wish);
     for (size_t i = 0; i < wish->n_pools; i++) {
@@ -192,7 +198,8 @@ static enum outcome on_new(struct way *way, struct statement *stmt, struct task 
         if (!pool_may_grow(s, pool))
             continue;
         if (pool->backoff_until_ms > s->in.now_ms) {
-            backed_off = pool->backoff_until_ms < backed_off ? pool->backoff_until_ms : backed_off;
+            if (!backed_off || pool->backoff_until_ms < backed_off->backoff_until_ms)
+                backed_off = pool;
             continue;
         }
         where.machine = machine_new(s, pool, task_asks(task));
@@ -204,8 +211,8 @@ static enum outcome on_new(struct way *way, struct statement *stmt, struct task 
         }
         machines_drop(s, beam_of(s)->machines.n - 1);
     }
-    if (backed_off != BERTH_NEVER)
-        note(s, task, WAIT_RETRY_BACKOFF, backed_off);
+    if (backed_off)
+        note_pool(way, task, backed_off);
     return wish->n_pools || is_known_somewhere(s, kind) ? OUT_WAITS : OUT_NOWHERE;
 }
 
