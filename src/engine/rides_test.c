@@ -218,11 +218,12 @@ static void drop_held(struct story *t, int node)
 static void end_order(struct story *t, bool comes)
 {
     int i = any_coming(t);
-    struct machine_row *node = &t->nodes[i];
+    struct machine_row *node;
     int64_t held = 0;
 
     if (i < 0)
         return;
+    node = &t->nodes[i];
     node->state = comes ? NODE_READY : NODE_GONE;
     for (int j = 0; j < t->n_jobs; j++)
         for (uint32_t k = 0; k < t->jobs[j].n; k++)

@@ -425,6 +425,8 @@ static bool give_turn(struct session *s, struct turns *turns, struct queue *queu
     if (is_loose && rooms_hold_on(&loose, job) && !is_off) {
         begin_anew(seat_of(s, job), job, 0);
         is_off = is_put_off(s, turns, job); /* beside what it has, the rest may be promised it */
+    } else if (is_loose && s->log.n > loose.mark) {
+        rounds_stir(&turns->rounds, NULL); /* what it let go may be what others found none of */
     }
     if (!is_off)
         rounds_return_queue(&turns->rounds, queue);
