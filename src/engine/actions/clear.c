@@ -191,9 +191,10 @@ static struct victims add_each_alone(const struct clearing *c, const struct vict
     size_t n = 0;
 
     if (all.n == from->n)
-        return all;
+        return *from;
     all.at = ARENA_NEW0_N(s->lists, struct task *, from->n + 1);
-    memcpy(all.at, together->at, together->n * sizeof(*all.at));
+    if (all.n)
+        memcpy(all.at, together->at, all.n * sizeof(*all.at));
     rest.at = ARENA_NEW0_N(s->lists, struct task *, from->n + 1);
     do {
         rest.n = 0;
