@@ -536,7 +536,7 @@ bool take_may_evict(const struct statement *stmt, const struct job *job)
 /* Whether no room could be made for it in its turn before, and nobody got or lost any since. */
 static bool was_in_vain(struct session *s, struct job *job, bool reclaim)
 {
-    return seat_of(s, job)->in_vain[reclaim] == s->log.n + 1 && !s->in.is_cold;
+    return seat_of(s, job)->in_vain[reclaim] == s->log.n + 1 && !s->protect && !s->in.is_cold;
 }
 
 /* Whether some are evicted for a job that waits for a machine all the same. */
