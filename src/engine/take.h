@@ -23,6 +23,11 @@ bool take_is_short(const struct session *s, const struct job *job);
 bool take_is_wanted(struct session *s, struct job *job);
 
 /**
+ * Whether a job's queue, or one above it, is over its fair share, with all that is promised, in what the job asks
+ * for: others may have it back.
+ */
+bool take_is_over(struct session *s, const struct job *job);
+/**
  * Whether a job may evict those of its own queue that a statement evicts for it. Where somebody waits who could
  * take room back, one that goes beyond its queue's share evicts nobody there either: in allocate less urgent ones that stay within the
  * share may pass it, and keep what they got. What is only held has no work to lose.

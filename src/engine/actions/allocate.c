@@ -12,6 +12,7 @@
 #include "engine/lines.h"
 #include "engine/protect.h"
 #include "engine/res.h"
+#include "engine/take.h"
 #include "engine/topology.h"
 
 bool job_is_admitted(struct session *s, struct job *job)
@@ -246,6 +247,8 @@ static bool visit(struct session *s, struct rounds *rounds, struct job *job, boo
     }
     if (!has_failed(s, job))
         given = give_free(s, rounds, job, puts_off);
+    if (given == GIVEN_ROOM && is_taken_back(s) && take_is_over(s, job))
+        rounds_stir(rounds, NULL); /* what others found to be within its share may be had back */
     if (given == GIVEN_NOTHING)
         given = make_room(s, rounds, job, puts_off);
     if (given == GIVEN_NOTHING)

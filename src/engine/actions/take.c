@@ -460,6 +460,32 @@ static bool is_within(struct session *s, const struct job *job, const wide *less
     return true;
 }
 
+/* Whether a queue is at or under its fair share in what the job asks for. */
+static bool is_queue_within(struct session *s, const struct queue *queue, const struct job *job)
+{
+    const wide *none = ARENA_NEW0_N(s->lists, wide, s->model->dims.n + 1);
+
+    for (size_t g = 0; g < job->n_groups; g++)
+        if (!queue_is_within(s, queue, &job->groups[g], none))
+            return false;
+    return true;
+}
+
+bool take_is_over(struct session *s, const struct job *job)
+{
+    const struct queue *queue = job->queue;
+    bool is_over = false;
+
+    s->lists = &s->scratch; /* asked of each that gets something */
+    for (int depth = 0; queue && queue->kept && !is_over && depth <= QUEUE_DEPTH_MAX; depth++) {
+        is_over = !is_queue_within(s, queue, job);
+        queue = queue_find(s->model, queue->kept->parent);
+    }
+    s->lists = &s->arena;
+    arena_clear(&s->scratch);
+    return is_over;
+}
+
 /*
  * Whether what the job holds and is promised keeps its queue at or under its fair share, beside those of the
  * queue that are no less urgent. Those that are less urgent are counted only if the queue is over it with
@@ -624,7 +650,7 @@ static enum given take_by(struct session *s, struct job *job, bool reclaim, bool
 
     if (!find_room(&stmt, job, reclaim))
         return GIVEN_NOTHING;
-    if (puts_off && !is_within(s, job, ARENA_NEW0_N(s->lists, wide, s->model->dims.n + 1))) {
+    if (puts_off && !is_queue_within(s, job->queue, job)) {
         statement_discard(&stmt);
         return GIVEN_LATER;
     }
