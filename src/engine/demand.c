@@ -145,8 +145,7 @@ static uint64_t n_due_alike(struct session *s, const struct job *job, size_t fro
     return n;
 }
 
-/* Whether its minimum could run at a time, each class by itself. */
-static bool could_have_minimum(struct session *s, const struct job *job)
+bool demand_could_start(struct session *s, const struct job *job)
 {
     uint64_t n = job_n_ready(job) + job->n[BERTH_TASK_PIPELINED];
 
@@ -166,7 +165,7 @@ static void add_jobs(struct session *s, struct job *job, size_t n_jobs, wide *co
     struct why why;
 
     if (!job->n[BERTH_TASK_PENDING] || !job->queue || job->queue->at == NOWHERE ||
-        !job_is_open(s, job, &why) || !could_have_minimum(s, job))
+        !job_is_open(s, job, &why) || !demand_could_start(s, job))
         return;
     for (size_t i = 0; i < job->n_groups; i++) {
         const struct group *group = &job->groups[i];

@@ -18,4 +18,7 @@
  */
 void demand_add(struct session *s, wide *const *wants);
 
+/** Whether a job's minimum could run at a time, however full the nodes are: each class by itself. */
+bool demand_could_start(struct session *s, const struct job *job);
+
 #endif

@@ -15,6 +15,7 @@
 #include "engine/actions.h"
 #include "engine/actions/clear.h"
 #include "engine/actions/give_back.h"
+#include "engine/demand.h"
 #include "engine/devices.h"
 #include "engine/hunt.h"
 #include "engine/protect.h"
@@ -509,7 +510,7 @@ static bool is_claimant(struct session *s, struct job *job)
     const struct group *last = NULL;
     struct why why;
 
-    if (!job_is_seeking(s, job) || !job_is_open(s, job, &why))
+    if (!job_is_seeking(s, job) || !job_is_open(s, job, &why) || !demand_could_start(s, job))
         return false;
     for (size_t i = 0; i < job->n_tasks; i++) {
         const struct task *task = &job->tasks[i];
