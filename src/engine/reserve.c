@@ -164,18 +164,21 @@ bool rides_let_go(struct statement *loose, struct job *job)
     return seat->rides && let_go(loose, seat);
 }
 
-/* Whether what was let go and has found nothing still has the room that was held for it; it is held on. */
-static bool hold_on(struct statement *loose, struct job *job)
+/* Whether what was let go and has found nothing still has the room that was held for it; it is held on, all
+ * of it or nothing. */
+static bool hold_on(struct session *s, struct job *job)
 {
-    struct session *s = loose->s;
+    struct statement stmt = statement_open(s);
 
     for (const struct held_room *room = seat_of(s, job)->rooms; room; room = room->next)
         for (size_t i = 0; i < room->n; i++) {
             if (room->at[i]->state != BERTH_TASK_PENDING)
                 continue;
-            if (!fits_future(s, room->at[i], room->on[i], NULL))
+            if (!fits_future(s, room->at[i], room->on[i], NULL)) {
+                statement_discard(&stmt);
                 return false;
-            statement_pipeline(loose, room->at[i], room->on[i],
+            }
+            statement_pipeline(&stmt, room->at[i], room->on[i],
                                room->by->purpose == BERTH_FOR_EVICTION, 0);
         }
     return true;
@@ -194,7 +197,7 @@ bool rooms_hold_on(struct statement *loose, struct job *job)
 
     seat->is_loose = false;
     if (s->log.n > loose->mark && s->log.at[s->log.n - 1].is_sealed) {
-        if (!hold_on(loose, job))
+        if (!hold_on(s, job))
             answer_let_go(s, job);
         return false;
     }
