@@ -282,7 +282,8 @@ bool provision_may_serve(struct session *s, const struct group *group)
                                                       : group->kind);
 }
 
-/* Whether its queue may have more: no machine is ordered for what it could not use. */
+/* Whether its queue may have more: no machine is ordered for what it could not use. What is left over of held
+ * room that was taken is not for who goes beyond its share: whoever lost it looks for room in the next cycle. */
 static bool queue_lets(struct way *way, const struct task *task)
 {
     const struct queue *queue = task->group->job->queue;
@@ -290,7 +291,9 @@ static bool queue_lets(struct way *way, const struct task *task)
 
     return way->is_whole || !queue ||
            (!queue_is_overused(way->s, queue) &&
-            queue_may_allocate(way->s, queue, task->group->kind, &why));
+            queue_may_allocate(way->s, queue, task->group->kind, &why) &&
+            (!way->s->n_taken || !is_taken_back(way->s) ||
+             queue_is_preemptive(way->s, queue, task)));
 }
 
 /* Goes a task's whole way; what is done stands in the statement. */
