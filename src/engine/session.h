@@ -66,6 +66,7 @@ struct seat {
     bool is_refused;         /* a plugin refused a placement; it is tried no more */
     bool was_taken;          /* what was held for it: it is tried anew in the next cycle */
     bool forgets;            /* which nodes refused a role: see actions/roles.h */
+    bool keeps_rooms;        /* others lose something for it: who takes its room makes that vain */
     struct held_room *rooms; /* NULL: nothing is held for it */
     bool rides;              /* some of that is on machines on their way: see reserve.c */
     bool is_loose;           /* that is let go for the moment */

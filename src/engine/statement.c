@@ -160,6 +160,17 @@ bool statement_is_refused(struct statement *stmt, struct job *job)
     return true;
 }
 
+/* What was held for a job that others lose something for is nobody's to take any more. */
+static void keep_rooms(struct session *s, struct job *job)
+{
+    struct seat *seat = seat_of(s, job);
+
+    seat->keeps_rooms = true;
+    for (const struct held_room *room = seat->rooms; room; room = room->next)
+        for (size_t i = 0; i < room->n; i++)
+            node_touch(s->model, room->on[i]);
+}
+
 bool statement_commit(struct statement *stmt, struct job *job)
 {
     struct session *s = stmt->s;
@@ -169,6 +180,8 @@ bool statement_commit(struct statement *stmt, struct job *job)
         return false;
     if (!n)
         return true;
+    if (job && statement_has_losers(stmt))
+        keep_rooms(s, job);
     answer_ops(s, &s->log.at[stmt->mark], n, job);
     for (size_t i = stmt->mark; i < s->log.n; i++)
         s->log.at[i].is_sealed = true;

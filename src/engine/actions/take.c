@@ -65,6 +65,8 @@ bool take_may_go(struct session *s, const struct job *mine, const struct task *v
         return false;
     if (theirs == mine || !theirs->queue || !theirs->queue->kept)
         return false;
+    if (room && seat_of(s, (struct job *)theirs)->keeps_rooms)
+        return false;
     /* What is only held has no work to lose, however young it is. */
     if (room ? !may_be_taken(room) : !task_is_preemptable(victim) || is_young(s, theirs))
         return false;
