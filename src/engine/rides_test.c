@@ -7,7 +7,7 @@
  * - what a ledger would refuse is not decided;
  * - nothing kept changes it: a cold cycle decides the same;
  * - in one queue without gangs, while nobody is being stopped, who begins and who is evicted hangs on no
- *   machine that is on its way;
+ *   machine that is on its way, up to an eviction that leaves something over;
  * - without arrivals it comes to rest, though time passes and no machine comes.
  *
  * BERTH_PROOF_ROUNDS says how many histories are drawn.
@@ -427,19 +427,37 @@ static void accept_group(struct story *t, const struct berth_group *group)
 
 /* --- What must hold */
 
-/* Who is bound and who is evicted. */
-static const char *begun(struct world *w)
+/* Whether more comes free than those who go go for. */
+static bool leaves_over(struct story *t, const struct berth_group *group)
+{
+    int64_t sum = 0;
+
+    for (size_t i = 0; i < group->n_parts; i++) {
+        int64_t cpu = job_named(t, group->parts[i].task.job)->cpu;
+        sum += group->parts[i].kind == BERTH_PART_EVICT ? cpu : -cpu;
+    }
+    return sum > 0;
+}
+
+/* Who is bound and who is evicted, until an eviction leaves something over: that is promised to the first who
+ * waits, but not to who rides, since a promise is no better than a ride. */
+static const char *begun(struct story *t)
 {
     CLEANUP(str_fini) struct str text = { 0 };
+    struct world *w = &t->w;
+    bool is_over = false;
 
-    for (size_t i = 0; i < w->out.n_groups; i++)
-        for (size_t k = 0; k < w->out.groups[i].n_parts; k++) {
-            const struct berth_part *part = &w->out.groups[i].parts[k];
+    for (size_t i = 0; i < w->out.n_groups && !is_over; i++) {
+        const struct berth_group *group = &w->out.groups[i];
+        for (size_t k = 0; k < group->n_parts; k++) {
+            const struct berth_part *part = &group->parts[k];
             if (part->kind != BERTH_PART_RESERVE)
                 str_addf(&text, " %s %s.%" PRIu32 ">%s",
                          part->kind == BERTH_PART_EVICT ? "evict" : "bind", part->task.job,
                          part->task.index, part->node);
         }
+        is_over = leaves_over(t, group);
+    }
     return arena_text(&w->arena, str_text(&text));
 }
 
@@ -477,7 +495,7 @@ static void decide_without_machines(struct story *t, const char *with)
         }
     CHECK_OK(berth_engine_suppose(t->w.engine, deltas, n, &err), &err);
     world_cycle(&t->w);
-    without = begun(&t->w);
+    without = begun(t);
     all = decided(&t->w);
     berth_engine_forget(t->w.engine);
     if (!text_eq(with, without)) {
@@ -502,7 +520,7 @@ static void decide(struct story *t)
 
     t->w.in.revision++;
     world_cycle(&t->w);
-    with = begun(&t->w);
+    with = begun(t);
     if (t->n_queues == 1 && !t->has_gangs && !is_any_releasing(t))
         decide_without_machines(t, with);
     t->w.in.is_cold = true;
