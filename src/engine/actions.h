@@ -18,6 +18,7 @@ struct rounds {
     VEC_OF(struct queue *) listed; /* every queue that was pushed */
     VEC_OF(struct job *) in_vain;  /* in cold cycles: of lines, and found no place */
     const struct queue *turn;      /* whose turn it is */
+    size_t n_stuck;                /* lines whose first found no place in this round */
     size_t read;                   /* operations of the session's log that `queues` knows */
     bool is_tree;                  /* what one of them holds may count for others */
 };
@@ -52,6 +53,8 @@ void rounds_go_on(struct rounds *rounds, struct job *job);
  * changed; in cold cycles each of their jobs. Queues that had left the round come back for it.
  */
 void rounds_stir(struct rounds *rounds, const struct queue *queue);
+/** Whether some would have another try then. */
+bool rounds_have_stuck(const struct rounds *rounds);
 /** Says that a queue that was taken out has no more jobs. */
 void rounds_leave(struct rounds *rounds, struct queue *queue);
 
@@ -69,8 +72,6 @@ enum given { GIVEN_NOTHING, GIVEN_ROOM, GIVEN_LATER };
  * `puts_off`, GIVEN_LATER says that it could, and would go beyond its queue's share.
  */
 enum given take_in_turn(struct session *s, struct job *job, bool puts_off);
-/** Whether queues take back what others hold beyond their shares, by the laws of other profiles than volcano. */
-bool is_taken_back(const struct session *s);
 /** Holds the room of all reservations for their owners, and binds what is free of it. */
 void reservations_hold(struct session *s);
 /** Whether a job has tasks that look for room, those among them who are held some. */

@@ -40,9 +40,7 @@ static uint64_t touches(const struct session *s)
 /* A head that got room some other way needs none kept. */
 static bool still_waits(const struct head *head)
 {
-    const struct job *job = head->job;
-
-    return job_n_ready(job) + job->n[BERTH_TASK_PIPELINED] < job->min_available;
+    return job_is_short(head->job);
 }
 
 static bool waited_long(struct session *s, const struct job *job)

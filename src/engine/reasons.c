@@ -548,7 +548,7 @@ static const struct berth_reason *why_not_begun(struct session *s, const struct 
     if (!node_takes_work(task->node->kept->state)) {
         why.code = WAIT_NODE_NOT_READY;
         why.blocker = task->node->id;
-    } else if (job_n_ready(job) + job->n[BERTH_TASK_PIPELINED] < job->min_available) {
+    } else if (job_is_short(job)) {
         return gang_reason(s, job, seat_of(s, job));
     } else if (are_stopping(job) || task_may_start(s, task, &why)) {
         why.code = WAIT_WAITING_FOR_EVICTION;
@@ -751,8 +751,7 @@ static void job_verdicts(struct session *s, struct verdicts *v, struct job *job)
         add(s, v, id, NULL, n, domain_reason(s, job));
         return;
     }
-    if (job->min_available > 1 && seat->stuck &&
-        job_n_ready(job) + job->n[BERTH_TASK_PIPELINED] < job->min_available) {
+    if (job->min_available > 1 && seat->stuck && job_is_short(job)) {
         add(s, v, id, NULL, n, gang_reason(s, job, seat));
         return;
     }

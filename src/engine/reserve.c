@@ -184,12 +184,6 @@ static bool hold_on(struct session *s, struct job *job)
     return true;
 }
 
-/* Whether it has, or is promised, less than its minimum. */
-static bool is_short(const struct job *job)
-{
-    return job_n_ready(job) + job->n[BERTH_TASK_PIPELINED] < job->min_available;
-}
-
 bool rooms_hold_on(struct statement *loose, struct job *job)
 {
     struct session *s = loose->s;
@@ -202,7 +196,7 @@ bool rooms_hold_on(struct statement *loose, struct job *job)
         return false;
     }
     statement_discard(loose);
-    if (!is_short(job) && !job_n_ready(job))
+    if (!job_is_short(job) && !job_n_ready(job))
         seat->why.code = WAIT_NONE; /* what it was refused meanwhile is not what it waits for */
-    return is_short(job) && !seat->rides;
+    return job_is_short(job) && !seat->rides;
 }

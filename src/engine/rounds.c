@@ -157,6 +157,7 @@ void rounds_go_on(struct rounds *rounds, struct job *job)
     if (lines_cover(s, job)) {
         line->is_stuck = true;
         line->stuck = job;
+        rounds->n_stuck++;
         return;
     }
     next = lines_head(s, line);
@@ -183,6 +184,7 @@ void rounds_stir(struct rounds *rounds, const struct queue *queue)
     LINE_EACH (line, rounds->s) {
         if (line->is_stuck && (!queue || line->head->queue == queue)) {
             line->is_stuck = false;
+            rounds->n_stuck--;
             rounds_return_job(rounds, line->head);
         }
     }
@@ -195,6 +197,11 @@ void rounds_stir(struct rounds *rounds, const struct queue *queue)
     }
     VEC_EACH (left, &rounds->listed)
         come_back(rounds, *left);
+}
+
+bool rounds_have_stuck(const struct rounds *rounds)
+{
+    return rounds->n_stuck || rounds->in_vain.n;
 }
 
 void rounds_leave(struct rounds *rounds, struct queue *queue)

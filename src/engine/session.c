@@ -276,6 +276,11 @@ uint32_t job_n_ready(const struct job *job)
     return job_n_allocated(job) + job->n[BERTH_TASK_SUCCEEDED];
 }
 
+bool job_is_short(const struct job *job)
+{
+    return job_n_ready(job) + job->n[BERTH_TASK_PIPELINED] < job->min_available;
+}
+
 uint32_t job_n_best_effort(const struct job *job)
 {
     uint32_t n = 0;

@@ -78,7 +78,8 @@ struct seat {
     struct kind *stuck;      /* the class of its task that found no node */
     uint32_t placed, needed; /* the gang when it gave up */
     uint32_t promised;       /* of those placed, on room that is being freed */
-    bool was_tried, found_none;
+    bool was_tried;          /* in this session; */
+    bool found_none;         /* its last turn in allocate was in vain */
     bool no_domain;          /* no network domain holds it */
     struct wait_note *notes; /* by group, or NULL */
     struct sub_job *subs;    /* see topology.h */
@@ -174,6 +175,7 @@ bool task_is_due(struct session *s, const struct task *task);
 
 /* Counts of a job's tasks as a gang sees them. */
 uint32_t job_n_ready(const struct job *job);       /* allocated or succeeded */
+bool job_is_short(const struct job *job);          /* with what it is promised, of its minimum */
 uint32_t job_n_best_effort(const struct job *job); /* pending and asking for nothing */
 uint32_t job_n_valid(const struct job *job);
 /** What a role's minimum counts: 0 ready, 1 with pipelined, 2 valid. */

@@ -208,6 +208,9 @@ int setup_new(const struct berth_config *given, const struct outsiders *others, 
     }
     if (r == 0) {
         setup->admits = setup_has_action(setup, "enqueue");
+        setup->takes_back =
+            !setup->is_reference && !setup->is_beam &&
+            (setup_has_action(setup, "reclaim") || setup_has_action(setup, "gangreclaim"));
         r = check_deciders(setup, err);
     }
     if (r < 0) {

@@ -58,6 +58,8 @@ struct setup {
     struct hooked hooked[HOOKED_COUNT];
     struct policy policy;
     bool admits; /* action enqueue is among those that are run */
+    bool
+        takes_back; /* queues take back what others hold beyond their shares, not by the reference's laws */
     enum berth_shard_mode shard_mode;
     bool is_reference; /* mode: the quirks of the batch scheduler that is compared with */
     bool is_beam;      /* mode: serverless, one job at a time goes the whole way */

@@ -92,6 +92,14 @@ int64_t job_may_lose(const struct job *job)
                                       : running - value;
 }
 
+bool victims_have(const struct victims *victims, const struct task *task)
+{
+    for (size_t i = 0; i < victims->n; i++)
+        if (victims->at[i] == task)
+            return true;
+    return false;
+}
+
 bool task_is_vital(const struct task *task)
 {
     const struct group *group = task->group;

@@ -12,6 +12,8 @@ struct victims node_tasks(struct session *s, const struct node *node);
 /** Whether a is evicted before b for a task of job `taker`. */
 bool victim_before(struct session *s, const struct task *a, const struct task *b,
                    const struct job *taker);
+/** Whether a task is among them. */
+bool victims_have(const struct victims *victims, const struct task *task);
 /** Sorts so that who is evicted first comes first. */
 void victims_sort(struct session *s, struct victims *victims, const struct job *taker);
 /**

@@ -105,14 +105,12 @@ static void why_came(const struct view_answer *answer, void *arg)
     struct call *call = arg;
     const char *asked = call_query(call, "resource"), *resource = asked ? asked : "cpu";
 
-    if (answer->code == 0 && check_resource(call, answer, resource))
-        show_why(call, answer, resource);
-    else if (answer->code == 0)
-        ; /* the problem is set */
-    else if (answer->code == -ENOENT)
+    if (answer->code == -ENOENT)
         call_not_found(call, "queue", call->args[0]);
-    else
+    else if (answer->code < 0)
         problem_set(&call->problem, PROBLEM_INTERNAL, "%s", answer->err.text);
+    else if (check_resource(call, answer, resource))
+        show_why(call, answer, resource);
     call_end(call);
 }
 

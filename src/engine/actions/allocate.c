@@ -134,7 +134,7 @@ static bool search_further(struct session *s, struct job *job, bool promised,
 
 /*
  * Of many gangs alike that do not fit one is tried: where it failed for want of room, one that
- * needs no less fails too, as long as nothing changed.
+ * needs no less fails too, as long as nothing changed. One that lets go what is held for it stands for itself.
  */
 static bool has_failed(struct session *s, struct job *job)
 {
@@ -142,7 +142,7 @@ static bool has_failed(struct session *s, struct job *job)
     struct kind *kind = job->groups[0].kind;
     const struct gang_failure *f = &kind->gang_failed;
 
-    if (s->setup->is_reference || job->n_groups != 1 || job_n_ready(job) ||
+    if (s->setup->is_reference || job->n_groups != 1 || job_n_ready(job) || seat->is_loose ||
         f->number != s->number || f->n_log != s->log.n || job->min_available < f->needed ||
         s->protect)
         return false;
@@ -155,7 +155,8 @@ static void note_failed(struct session *s, struct job *job)
 {
     const struct seat *seat = seat_of(s, job);
 
-    if (job->n_groups == 1 && !job_n_ready(job) && !seat->why.code && seat->stuck)
+    if (job->n_groups == 1 && !job_n_ready(job) && !seat->is_loose && !seat->why.code &&
+        seat->stuck)
         job->groups[0].kind->gang_failed =
             (struct gang_failure){ s->number, s->log.n, job->min_available, seat->placed };
 }
@@ -247,7 +248,7 @@ static bool visit(struct session *s, struct rounds *rounds, struct job *job, boo
     }
     if (!has_failed(s, job))
         given = give_free(s, rounds, job, puts_off);
-    if (given == GIVEN_ROOM && is_taken_back(s) && take_is_over(s, job))
+    if (given == GIVEN_ROOM && rounds_have_stuck(rounds) && take_is_over(s, job))
         rounds_stir(rounds, NULL); /* what others found to be within its share may be had back */
     if (given == GIVEN_NOTHING)
         given = make_room(s, rounds, job, puts_off);
@@ -340,12 +341,6 @@ struct turns {
     bool all_passed;
     bool forgets; /* which nodes refused a role */
 };
-
-bool is_taken_back(const struct session *s)
-{
-    return !s->setup->is_reference && !s->setup->is_beam &&
-           (setup_has_action(s->setup, "reclaim") || setup_has_action(s->setup, "gangreclaim"));
-}
 
 /* What the first pending tasks of a job ask for together, at most so many of them. */
 static wide *sum_of_next(struct session *s, const struct victims *list, size_t n)
@@ -472,7 +467,7 @@ static void run(struct session *s, const struct berth_value *arguments)
         bool cache;
     } read = { true };
     struct err err = { 0 };
-    struct turns turns = { .all_passed = !is_taken_back(s) };
+    struct turns turns = { .all_passed = !s->setup->takes_back };
 
     if (arguments_read(arguments, known, COUNT_OF(known), NULL, &read, &err) < 0)
         return; /* was checked when the configuration came */

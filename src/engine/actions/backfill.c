@@ -45,8 +45,7 @@ static void give_back(struct session *s, struct statement *stmt, struct job *job
 {
     struct seat *seat = seat_of(s, job);
 
-    if (s->setup->is_reference ||
-        job_n_ready(job) + job->n[BERTH_TASK_PIPELINED] >= job->min_available)
+    if (s->setup->is_reference || !job_is_short(job))
         return;
     seat->promised = job->n[BERTH_TASK_PIPELINED];
     seat->placed = job_n_ready(job) + seat->promised;

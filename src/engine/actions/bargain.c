@@ -290,14 +290,6 @@ static struct victims list_set(const struct bargain *b, size_t *unit, bool *has_
     return list;
 }
 
-static bool has(const struct victims *set, const struct task *task)
-{
-    for (size_t i = 0; i < set->n; i++)
-        if (set->at[i] == task)
-            return true;
-    return false;
-}
-
 /* Puts those first whom plugins did not name. */
 static void put_refused_first(struct bargain *b, struct victims *list, const struct victims *named)
 {
@@ -306,7 +298,7 @@ static void put_refused_first(struct bargain *b, struct victims *list, const str
 
     for (int is_named = 0; is_named < 2; is_named++)
         for (size_t i = 0; i < list->n; i++)
-            if (has(named, list->at[i]) == is_named)
+            if (victims_have(named, list->at[i]) == is_named)
                 sorted[n++] = list->at[i];
     list->at = sorted;
 }

@@ -163,14 +163,6 @@ static struct victims list_candidates(const struct clearing *c)
     return from;
 }
 
-static bool has(const struct victims *set, const struct task *task)
-{
-    for (size_t i = 0; i < set->n; i++)
-        if (set->at[i] == task)
-            return true;
-    return false;
-}
-
 static bool have_budgets(const struct victims *set)
 {
     for (size_t i = 0; i < set->n; i++)
@@ -199,7 +191,7 @@ static struct victims add_each_alone(const struct clearing *c, const struct vict
     do {
         rest.n = 0;
         for (size_t i = 0; i < from->n; i++)
-            if (!has(&all, from->at[i]))
+            if (!victims_have(&all, from->at[i]))
                 rest.at[rest.n++] = from->at[i];
         more = rest.n ? victims_agree(s, c->reclaim, c->task, &rest) : rest;
         for (size_t i = 0; i < more.n; i++)
@@ -211,7 +203,7 @@ static struct victims add_each_alone(const struct clearing *c, const struct vict
             all.at[all.n++] = rest.at[i];
     }
     for (size_t i = 0; i < from->n; i++) /* in their order */
-        if (has(&all, from->at[i]))
+        if (victims_have(&all, from->at[i]))
             rest.at[n++] = from->at[i];
     rest.n = n;
     return rest;

@@ -292,7 +292,7 @@ static bool queue_lets(struct way *way, const struct task *task)
     return way->is_whole || !queue ||
            (!queue_is_overused(way->s, queue) &&
             queue_may_allocate(way->s, queue, task->group->kind, &why) &&
-            (!way->s->n_taken || !is_taken_back(way->s) ||
+            (!way->s->n_taken || !way->s->setup->takes_back ||
              queue_is_preemptive(way->s, queue, task)));
 }
 

@@ -366,30 +366,31 @@ static bool has_nothing(const struct job *job)
 
 /*
  * Of many jobs alike that cannot get room one is tried: where it failed, one that is no more
- * urgent and needs no less fails too, as long as nothing changed.
+ * urgent and needs no less fails too, as long as nothing changed; but for those that let go what is held for them.
  */
-static bool has_failed(const struct session *s, const struct job *job, bool reclaim)
+static bool has_failed(struct session *s, struct job *job, bool reclaim)
 {
     const struct take_failure *f = &job->groups[0].kind->take_failed[reclaim];
 
     /* Where room is kept for a job, it also matters how long one runs. */
     return job->n_groups == 1 && f->number == s->number && !s->in.is_cold && !s->protect &&
            f->n_log == s->log.n && job->priority <= f->priority && takes_for(s, job) >= f->needed &&
-           has_nothing(job);
+           has_nothing(job) && !seat_of(s, job)->is_loose;
 }
 
-/* Whether machines on their way are left out for now, so that a failure says nothing of them. */
+/* Whether machines on their way are left out of a try, so that its failure says nothing of them. */
 static bool looks_at_some(const struct session *s)
 {
     return s->only_there && s->model->n_coming;
 }
 
 /* Of n tasks that could be placed; with fewer than it needs a failure says nothing of others. */
-static void note_failed(const struct session *s, const struct job *job, size_t n, bool reclaim)
+static void note_failed(struct session *s, struct job *job, size_t n, bool reclaim)
 {
     struct take_failure *f = &job->groups[0].kind->take_failed[reclaim];
 
-    if (job->n_groups == 1 && has_nothing(job) && n >= takes_for(s, job) && !looks_at_some(s))
+    if (job->n_groups == 1 && has_nothing(job) && n >= takes_for(s, job) && !looks_at_some(s) &&
+        !seat_of(s, job)->is_loose)
         *f = (struct take_failure){ s->number, s->log.n, job->priority, takes_for(s, job) };
 }
 
@@ -479,6 +480,8 @@ bool take_is_over(struct session *s, const struct job *job)
     const struct queue *queue = job->queue;
     bool is_over = false;
 
+    if (!s->setup->takes_back)
+        return false;
     s->lists = &s->scratch; /* asked of each that gets something */
     for (int depth = 0; queue && queue->kept && !is_over && depth <= QUEUE_DEPTH_MAX; depth++) {
         is_over = !is_queue_within(s, queue, job);
@@ -554,7 +557,7 @@ bool take_may_evict(const struct statement *stmt, const struct job *job)
 {
     const struct session *s = stmt->s;
 
-    if (!is_taken_back(s))
+    if (!s->setup->takes_back)
         return true;
     for (size_t i = stmt->mark; i < s->log.n; i++)
         if (s->log.at[i].kind == OP_EVICT)

@@ -729,6 +729,32 @@ TEST(take_has_a_machine_on_its_way)
     world_fini(&w);
 }
 
+/* `a` is held half its room on a machine on its way, `b` half of its on a node: what one finds too little
+ * beside what it lets go says nothing of the other. */
+TEST(take_tries_who_is_alike_by_what_is_held_for_it)
+{
+    static const char *const machine[] = { "m1" };
+    struct world w;
+
+    world_init(&w);
+    world_queue(&w, "default");
+    world_tell(&w, BERTH_NODE,
+               &(struct berth_node){ .id = "m1",
+                                     .seq = ++w.seq,
+                                     .state = NODE_COMING,
+                                     .order = "m1",
+                                     .offers = world_amounts(&w, 1, 1 << 20) });
+    world_node(&w, "n1", 1);
+    world_node(&w, "n2", 1);
+    waiting(&w, "a", "default", 0, 2, 2, 1);
+    waiting(&w, "b", "default", 0, 2, 2, 1);
+    hold(&w, "a", 1, machine, 1);
+    hold(&w, "b", 1, one, 1);
+    world_cycle(&w);
+    CHECK(strstr(world_groups(&w), "bind b/task.0>n1,b/task.1>n2") != NULL);
+    world_fini(&w);
+}
+
 TEST(take_comes_to_rest_when_nothing_arrives)
 {
     uint64_t random = test_seed();

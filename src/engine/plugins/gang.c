@@ -74,7 +74,7 @@ static enum vote sub_job_pipelined(struct session *s, struct plugin_use *use,
 static bool job_starving(struct session *s, struct plugin_use *use, const struct job *job)
 {
     (void)s, (void)use;
-    return job_n_ready(job) + job->n[BERTH_TASK_PIPELINED] < job->min_available;
+    return job_is_short(job);
 }
 
 /* In list order a job gives tasks until it is down to its minimum. */
