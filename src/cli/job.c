@@ -37,15 +37,16 @@ static void column_waiting(const json_t *item, const struct output *output, stru
                    output, out);
 }
 
-/* Whether nothing of it has begun: it is placed, and its tasks are yet to be started. */
-static bool is_only_placed(const json_t *job)
+/* Whether it has places and nothing of it runs there, or ended: its tasks are yet to be started, or are being
+ * stopped. */
+static bool has_none_running(const json_t *job)
 {
-    static const char *const begun[] = { "running", "succeeded", "failed", "cancelled" };
+    static const char *const run[] = { "running", "succeeded", "failed", "cancelled" };
     const json_t *tasks = json_object_get(job, "tasks");
     const char *state = json_string_value(json_object_get(job, "state"));
 
-    for (size_t i = 0; i < COUNT_OF(begun); i++)
-        if (json_integer_value(json_object_get(tasks, begun[i])))
+    for (size_t i = 0; i < COUNT_OF(run); i++)
+        if (json_integer_value(json_object_get(tasks, run[i])))
             return false;
     return text_eq(state, job_state_words[JOB_RUNNING]) &&
            json_integer_value(json_object_get(tasks, "live"));
@@ -58,7 +59,7 @@ static void column_running(const json_t *item, const struct output *output, stru
     const char *state = json_string_value(json_object_get(item, "state"));
     int64_t ms = item_span_ms(item, since, "endedAt");
 
-    if (text_eq(state, job_state_words[JOB_PENDING]) || is_only_placed(item))
+    if (text_eq(state, job_state_words[JOB_PENDING]) || has_none_running(item))
         return;
     if (ms >= 0 && !output->is_absolute)
         age_format(ms, out);
@@ -150,8 +151,8 @@ static void column_info(const json_t *item, const struct output *output, struct 
         return;
     }
     add_nodes(item, output, out);
-    if (is_only_placed(item))
-        str_add(out, "  not started yet");
+    if (has_none_running(item))
+        str_add(out, "  no task runs");
     if (json_array_size(json_object_get(item, "reasons")) > 0 && out->len)
         str_add(out, "  ");
     job_add_reason(item, out);

@@ -33,13 +33,13 @@ static const struct {
     const char *name, *job, *cells;
 } jobs[] = {
     { "runs", RUNNING("\"nodes\":[\"a\"],\"nodeCount\":1," COUNTS(1, 1, 0)), "10m00s  a\n" },
-    { "is only placed", RUNNING("\"nodes\":[\"a\"],\"nodeCount\":1," COUNTS(4, 0, 0)),
-      "     -  a  not started yet\n" },
+    { "is only placed, or being stopped",
+      RUNNING("\"nodes\":[\"a\"],\"nodeCount\":1," COUNTS(4, 0, 0)), "     -  a  no task runs\n" },
     { "is placed once more, after another try",
       RUNNING("\"nodes\":[\"a\"],\"nodeCount\":1," COUNTS(1, 0, 1)), "10m00s  a\n" },
     { "is placed on a node that is silent",
       RUNNING("\"nodes\":[\"a\"],\"nodeCount\":1,\"silent\":[" SILENT("a") "]," COUNTS(4, 0, 0)),
-      "     -  a (silent for 03m00s)  not started yet\n" },
+      "     -  a (silent for 03m00s)  no task runs\n" },
     { "runs on one that is",
       RUNNING(
           "\"nodes\":[\"a\",\"b\"],\"nodeCount\":2,\"silent\":[" SILENT("b") "]," COUNTS(4, 4, 0)),
