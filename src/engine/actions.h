@@ -92,10 +92,5 @@ bool rooms_hold_on(struct statement *loose, struct job *job);
 void place_task(struct statement *stmt, struct task *task, const struct choice *choice);
 /** Places tasks of a job until it is ready; what was done stands in the statement. */
 struct statement allocate_tasks(struct session *s, struct job *job, bool *done);
-/**
- * Looks for a way to place a gang of unlike tasks; idle_only: on room that is free now. True if
- * there is one, which then stands in the statement.
- */
-bool gang_search(struct session *s, struct job *job, bool idle_only, struct statement *stmt);
 
 #endif

@@ -196,6 +196,8 @@ void statement_take(struct statement *stmt, struct task *task, const struct held
                     const char *reason);
 /** The task is given up; it waits no more. */
 void statement_fail(struct statement *stmt, struct task *task);
+/** Whether somebody is evicted by it, or loses what is held for him. */
+bool op_is_loss(const struct op *op);
 /** Whether others pay for it: some are evicted, or what is held for them is taken. */
 bool statement_has_losers(const struct statement *stmt);
 /**

@@ -135,10 +135,15 @@ void statement_fail(struct statement *stmt, struct task *task)
     change(stmt->s, &op, BERTH_TASK_FAILED, NULL);
 }
 
+bool op_is_loss(const struct op *op)
+{
+    return op->kind == OP_EVICT || op->kind == OP_TAKE;
+}
+
 bool statement_has_losers(const struct statement *stmt)
 {
     for (size_t i = stmt->mark; i < stmt->s->log.n; i++)
-        if (stmt->s->log.at[i].kind == OP_EVICT || stmt->s->log.at[i].kind == OP_TAKE)
+        if (op_is_loss(&stmt->s->log.at[i]))
             return true;
     return false;
 }

@@ -17,11 +17,20 @@ bool take_may_go(struct session *s, const struct job *taker, const struct task *
 /** Takes a reservation whole, as far as its room is only promised yet. */
 void take_room_whole(struct statement *stmt, const struct held_room *room, const char *reason);
 
-/** Whether a job has less than it may evict for: its minimum, or all its tasks. */
+/** Promises a task room that nobody holds, if its queue may have more. */
+void take_free(struct session *s, struct task *task);
+/** Promises a task room where that costs others least, and takes it from them; false: there is none. */
+bool take_held(struct session *s, struct task *task, bool reclaim);
+
+/** How many tasks a job may evict for: its minimum, or all. */
+uint32_t take_goal(const struct session *s, const struct job *job);
+/** Whether a job has less than it may evict for. */
 bool take_is_short(const struct session *s, const struct job *job);
 /** Whether room is to be made for a job at all. */
 bool take_is_wanted(struct session *s, struct job *job);
 
+/** Whether a job's queue is at or under its fair share, with all that is promised, in what the job asks for. */
+bool take_is_within(struct session *s, const struct job *job);
 /**
  * Whether a job's queue, or one above it, is over its fair share, with all that is promised, in what the job asks
  * for: others may have it back.

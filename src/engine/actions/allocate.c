@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "engine/actions.h"
 #include "engine/actions/roles.h"
+#include "engine/actions/search.h"
 #include "engine/fit.h"
 #include "engine/lines.h"
 #include "engine/protect.h"
@@ -113,6 +114,14 @@ static void forget_failures(struct seat *seat, const struct job *job)
     memset(seat->failed, 0, job->n_groups * sizeof(*seat->failed));
 }
 
+static bool search_on(struct session *s, struct job *job, bool idle_only, struct statement *stmt)
+{
+    const struct ways ways = { .idle_only = idle_only, .steps = s->policy->gang_search_steps };
+
+    *stmt = statement_open(s);
+    return gang_search(stmt, job, &seat_of(s, job)->list, &ways);
+}
+
 /* Other ways than in order: one that starts the job now, or (if it has nothing) one that will. */
 static bool search_further(struct session *s, struct job *job, bool promised,
                            struct statement *stmt)
@@ -123,8 +132,8 @@ static bool search_further(struct session *s, struct job *job, bool promised,
 
     statement_discard(stmt);
     found =
-        gang_search(s, job, true, stmt) ||
-        (!promised && !seat->is_loose && is_any_being_freed(s) && gang_search(s, job, false, stmt));
+        search_on(s, job, true, stmt) ||
+        (!promised && !seat->is_loose && is_any_being_freed(s) && search_on(s, job, false, stmt));
     if (!found)
         return promised && statement_recover(stmt, &saved);
     forget_failures(seat, job);

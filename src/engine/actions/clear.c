@@ -417,3 +417,21 @@ bool clear_node(struct statement *stmt, struct task *task, struct node *node, bo
     clear_evict(&c);
     return fits(s, task, node);
 }
+
+bool clear_cost(struct session *s, struct task *task, struct node *node, bool reclaim,
+                struct cost *cost)
+{
+    struct statement stmt = statement_open(s);
+    bool cleared;
+
+    s->lists = &s->scratch; /* tried nodes are many; what they leave must not add up */
+    cleared = clear_node(&stmt, task, node, reclaim);
+    s->lists = &s->arena;
+    arena_clear(&s->scratch);
+    if (cleared) {
+        *cost = cost_of(s, stmt.mark);
+        cost->is_late = node->kept->state == NODE_COMING;
+    }
+    statement_discard(&stmt);
+    return cleared;
+}

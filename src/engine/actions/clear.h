@@ -4,6 +4,7 @@
 #ifndef ENGINE_ACTIONS_CLEAR_H
 #define ENGINE_ACTIONS_CLEAR_H
 
+#include "engine/actions/cost.h"
 #include "engine/session.h"
 #include "engine/wide.h"
 
@@ -26,6 +27,10 @@ struct clearing {
  * statement, also where it was in vain.
  */
 bool clear_node(struct statement *stmt, struct task *task, struct node *node, bool reclaim);
+
+/** Clears a node, says what that costs, and takes it all back; false: it cannot be. */
+bool clear_cost(struct session *s, struct task *task, struct node *node, bool reclaim,
+                struct cost *cost);
 
 /** Evicts those marked, in their order, and who goes with them. */
 void clear_evict(struct clearing *c);

@@ -8,9 +8,13 @@
 #include <assert.h>
 #include <string.h>
 
+#include "engine/actions/elsewhere.h"
 #include "engine/actions/give_back.h"
+#include "engine/devices.h"
+#include "engine/res.h"
 #include "engine/room.h"
 #include "engine/sheet.h"
+#include "engine/victims.h"
 
 /* Operations grouped, each group in the order in which they came. */
 struct grouped {
@@ -158,7 +162,7 @@ static void try_unit(struct steps *steps, const size_t *unit, size_t n)
     }
 }
 
-bool can_give_back(const struct statement *stmt)
+static bool can_reckon(const struct statement *stmt)
 {
     struct session *s = stmt->s;
 
@@ -177,7 +181,7 @@ bool can_give_back(const struct statement *stmt)
     return true;
 }
 
-void give_back_units(struct statement *stmt)
+static void give_back_units(struct statement *stmt)
 {
     struct session *s = stmt->s;
     size_t n = s->log.n - stmt->mark;
@@ -194,4 +198,161 @@ void give_back_units(struct statement *stmt)
             try_unit(&steps, unit, list_unit(&steps, i, unit));
     s->log.n = stmt->mark + close_up(&steps);
     arena_clear(&s->scratch);
+}
+
+/* --- By doing it again */
+
+/*
+ * What others lose first: what is promised may need the room of several, found one after the
+ * other. Of that what is only held first, so that those who run are asked first to stay.
+ */
+static struct saved losses_first(struct session *s, const struct saved *from)
+{
+    struct saved to = { ARENA_NEW0_N(&s->arena, struct op, from->n + 1), 0 };
+
+    for (int rest = 0; rest < 3; rest++)
+        for (size_t i = 0; i < from->n; i++)
+            if ((from->at[i].kind == OP_TAKE ? 0 : from->at[i].kind == OP_EVICT ? 1 : 2) == rest)
+                to.at[to.n++] = from->at[i];
+    return to;
+}
+
+/* Whether two losses are of what goes and comes back together: a reservation, or (whole) a gang. */
+static bool is_of_unit(const struct op *a, const struct op *b, bool whole)
+{
+    if (a->kind != b->kind)
+        return false;
+    return a->kind == OP_TAKE ? a->room == b->room
+                              : whole && a->task->group->job == b->task->group->job;
+}
+
+/* Does operations again, as far as the queue may have what they promise. */
+static bool redo(struct statement *stmt, const struct saved *saved)
+{
+    struct statement own = statement_open(stmt->s);
+    struct why why;
+
+    for (size_t i = 0; i < saved->n; i++) {
+        const struct task *task = saved->at[i].task;
+        struct saved one = { &saved->at[i], 1 };
+        if ((saved->at[i].kind == OP_PIPELINE &&
+             !queue_may_allocate(stmt->s, task->group->job->queue, task->group->kind, &why)) ||
+            !statement_recover(stmt, &one)) {
+            statement_discard(&own);
+            return false;
+        }
+    }
+    return true;
+}
+
+static struct victims list_evicted(const struct statement *stmt)
+{
+    struct session *s = stmt->s;
+    struct victims evicted = { ARENA_NEW0_N(&s->arena, struct task *, s->log.n - stmt->mark + 1),
+                               0 };
+
+    for (size_t i = stmt->mark; i < s->log.n; i++)
+        if (s->log.at[i].kind == OP_EVICT)
+            evicted.at[evicted.n++] = s->log.at[i].task;
+    return evicted;
+}
+
+/* Whether the queue of one that is promised room may have all that is evicted too: if so it hangs
+ * on none of them. */
+static bool has_room_beside(struct session *s, const struct task *task,
+                            const struct victims *evicted)
+{
+    wide *sum = ARENA_NEW0_N(&s->arena, wide, s->model->dims.n + 1);
+    const struct kind *own = task->group->kind;
+    struct asks asks = { ARENA_NEW0_N(&s->arena, struct ask, s->model->dims.n + 1), 0 };
+    struct kind all;
+    struct why why;
+
+    if (own->wants_devices || own->spec->claims.n || own->spec->gpu_memory)
+        return false; /* there amounts are not all */
+    for (size_t i = 0; i < evicted->n; i++)
+        res_add_asks(sum, task_asks(evicted->at[i]), 1);
+    for (uint32_t d = 0; d < s->model->dims.n; d++)
+        if (sum[d] > 0)
+            asks.at[asks.n++] = (struct ask){ d, wide_clamp(sum[d]) };
+    all = kind_asking(s->model, own, asks);
+    return queue_may_allocate(s, task->group->job->queue, &all, &why);
+}
+
+/* Whether the queue may have all that is promised though nobody is evicted, found by doing it. */
+static bool is_allowed_alone(struct statement *stmt)
+{
+    struct session *s = stmt->s;
+    struct saved found = statement_save(stmt);
+    bool allowed = true;
+    struct why why;
+
+    statement_discard(stmt);
+    for (size_t i = 0; i < found.n && allowed; i++) {
+        struct task *task = found.at[i].task;
+        if (found.at[i].kind == OP_EVICT)
+            continue;
+        allowed = queue_may_allocate(s, task->group->job->queue, task->group->kind, &why);
+        if (allowed)
+            statement_pipeline(stmt, task, found.at[i].node, true, 0);
+    }
+    statement_discard(stmt);
+    return statement_recover(stmt, &found) && allowed;
+}
+
+/* Whether its queue may have what a job is promised, whoever of those evicted for it comes back. */
+static bool is_allowed_anyway(struct statement *stmt, const struct job *job)
+{
+    struct session *s = stmt->s;
+    struct victims evicted = list_evicted(stmt);
+    bool is_alike = job->n_groups == 1;
+
+    return !victims_are_guarded(s, &evicted) &&
+           ((is_alike && has_room_beside(s, &job->tasks[0], &evicted)) || is_allowed_alone(stmt));
+}
+
+/* Takes units back, most urgent first, without which everything still fits where it is. */
+static void give_back_in_place(struct statement *stmt, const struct job *job)
+{
+    struct session *s = stmt->s;
+    struct saved found, all;
+
+    if (can_reckon(stmt) && is_allowed_anyway(stmt, job)) {
+        give_back_units(stmt);
+        return;
+    }
+    found = statement_save(stmt);
+    all = losses_first(s, &found);
+    for (size_t i = all.n; i-- > 0;) {
+        struct saved without = { ARENA_NEW0_N(&s->arena, struct op, all.n + 1), 0 };
+        const struct job *theirs = all.at[i].task->group->job;
+        bool whole = job_n_ready(theirs) < theirs->min_available;
+        if (!op_is_loss(&all.at[i]))
+            continue;
+        /* A gang that went whole comes back whole. */
+        for (size_t k = 0; k < all.n; k++)
+            if (k != i && !is_of_unit(&all.at[i], &all.at[k], whole))
+                without.at[without.n++] = all.at[k];
+        statement_discard(stmt);
+        if (redo(stmt, &without)) {
+            bool holds = true;
+            for (size_t k = 0; k < without.n && holds; k++)
+                holds = op_is_loss(&without.at[k]) ||
+                        fit_suits(s, without.at[k].task->group->kind, without.at[k].node);
+            if (holds) {
+                all = without;
+                i = i < all.n ? i : all.n;
+                continue;
+            }
+            statement_discard(stmt);
+        }
+        if (!statement_recover(stmt, &all))
+            return; /* cannot be: it stood a moment ago */
+    }
+}
+
+void give_back(struct statement *stmt, struct job *job, bool reclaim)
+{
+    give_back_in_place(stmt, job);
+    give_back_elsewhere(stmt, job, reclaim);
 }

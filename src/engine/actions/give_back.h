@@ -6,9 +6,10 @@
 
 #include "engine/session.h"
 
-/** Whether a statement is of evictions, and of promises to tasks that want amounts alone. */
-bool can_give_back(const struct statement *stmt);
-/** Takes evictions out of it, most urgent first, without which it could be done again. */
-void give_back_units(struct statement *stmt);
+/**
+ * Takes evictions for a job out of a statement, and room taken from others, without which the job has what it
+ * needs all the same: most urgent first; where it is a gang, also if its members go elsewhere for it.
+ */
+void give_back(struct statement *stmt, struct job *job, bool reclaim);
 
 #endif

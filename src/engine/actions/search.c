@@ -3,24 +3,32 @@
  *
  * First the largest go first, each onto its best node. If that leads nowhere either, ways to
  * place it are gone through: class by class of like tasks, the largest class first, nodes in the
- * order of their scores. Like tasks, and nodes that are alike with as much free, stand for each
- * other, so no way is tried twice. What the policy allows are steps, members put on a node; of
- * looks at nodes there are LOOKS a step. Up to there a way is found if there is one.
+ * order of their scores, then (where others may go for it) of what they cost. Like tasks, and nodes
+ * that are alike with as much free, stand for each other, so no way is tried twice. What the policy
+ * allows are steps, members put on a node; of looks at nodes there are LOOKS a step, and a node that
+ * is cleared to see is CLEAR_LOOKS of them. Up to there a way is found if there is one.
  */
+#include "engine/actions/search.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/actions.h"
+#include "engine/actions/clear.h"
+#include "engine/devices.h"
 #include "engine/protect.h"
 #include "engine/res.h"
+#include "engine/sheet.h"
+#include "engine/take.h"
 
-enum { LOOKS = 100 };
+enum { LOOKS = 100, CLEAR_LOOKS = 1000, MOST_JOINT_WAYS = 1000 };
 
 /* A node as it is ordered. */
 struct ranked {
     struct node *node;
     double score;
-    enum room room;
+    enum room room; /* ROOM_NONE: others must go */
+    struct cost cost;
 };
 
 /* Like tasks of the gang. */
@@ -43,8 +51,10 @@ struct class
 /* One member's turn. */
 struct turn {
     size_t class, member;
-    size_t pos;                /* the node that is tried, or is next */
-    size_t mark;               /* the log's length before it */
+    size_t pos; /* the node that is tried, or is next */
+    size_t
+        joint_way; /* with whom else the node is cleared for it, from 1 on; 0: it is not cleared */
+    size_t mark;   /* the log's length before it */
     bool is_placed, is_closed; /* closed: the rest of the class is left out */
 };
 
@@ -54,7 +64,7 @@ struct search {
     struct class *classes;
     size_t n_classes;
     size_t n_tasks, spare; /* how many may be left out */
-    bool idle_only;
+    const struct ways *ways;
     int64_t steps, looks; /* left */
     struct turn *turns;
     size_t n_turns;
@@ -116,11 +126,34 @@ static bool has_affinity(const struct kind *kind)
     return a && (a->n_pod_required || a->n_anti_required || a->n_spread);
 }
 
-/* Of like tasks that know nothing of each other the order does not matter: they had their try. */
+/* Of like tasks that know nothing of each other the order does not matter: they had their try. Where others go
+ * for them it matters for how many of them a node is cleared at once. */
 static bool is_worth_it(const struct search *search)
 {
-    return search->n_classes > 1 ||
+    return search->n_classes > 1 || search->ways->clears ||
            (search->n_classes == 1 && has_affinity(search->classes[0].kind));
+}
+
+/* By node and dimension what is free there, or would be if all went who may go for the gang. */
+static int64_t *list_room(const struct search *search)
+{
+    struct session *s = search->s;
+    const struct model *model = s->model;
+    int64_t *room = ARENA_NEW0_N(&s->arena, int64_t, model->nodes.n * model->dims.n + 1),
+            *at = room;
+
+    for (size_t i = 0; i < model->nodes.n; i++, at += model->dims.n) {
+        const struct node *node = model->nodes.at[i];
+        for (size_t d = 0; d < model->dims.n; d++)
+            at[d] = column_future(&model->columns[d], node->at);
+        for (size_t k = 0; search->ways->clears && k < node->tasks.n; k++) {
+            const struct asks *asks = task_asks(node->tasks.at[k]);
+            bool goes = take_may_go(s, search->job, node->tasks.at[k], search->ways->reclaim);
+            for (size_t a = 0; goes && a < asks->n; a++)
+                at[asks->at[a].dim] = wrap_add(at[asks->at[a].dim], asks->at[a].value);
+        }
+    }
+    return room;
 }
 
 /* Whether the nodes have enough, class by class and in sum; without it no way is looked for. */
@@ -130,6 +163,7 @@ static bool has_enough(const struct search *search)
     const struct model *model = s->model;
     wide *free = res_new(s), *asks = res_new(s);
     bool *counted = ARENA_NEW0_N(&s->arena, bool, model->nodes.n + 1);
+    const int64_t *room = list_room(search);
 
     for (size_t i = 0; i < search->n_classes; i++) {
         const struct class *class = &search->classes[i];
@@ -139,12 +173,12 @@ static bool has_enough(const struct search *search)
             size_t fits = class->n;
             for (size_t k = 0; k < class->kind->asks.n && fits; k++) {
                 const struct ask *ask = &class->kind->asks.at[k];
-                int64_t n = column_future(&model->columns[ask->dim], at) / ask->value;
+                int64_t n = room[at * model->dims.n + ask->dim] / ask->value;
                 fits = n < (int64_t)fits ? (size_t)(n < 0 ? 0 : n) : fits;
             }
             has += fits;
             for (size_t d = 0; fits && !counted[at] && d < model->dims.n; d++)
-                free[d] += column_future(&model->columns[d], at);
+                free[d] += room[at * model->dims.n + d];
             counted[at] = counted[at] || fits;
         }
         if (has < need)
@@ -157,8 +191,52 @@ static bool has_enough(const struct search *search)
 
 static bool is_done(const struct search *search)
 {
+    const struct session *s = search->s;
+
+    if (search->ways->promises)
+        return !take_is_short(s, search->job) && job_is_pipelined(search->s, search->job);
     return job_is_ready(search->s, search->job) ||
-           (!search->idle_only && job_is_pipelined(search->s, search->job));
+           (!search->ways->idle_only && job_is_pipelined(search->s, search->job));
+}
+
+/* How many of its tasks it needs yet. */
+static int64_t n_needed(const struct search *search)
+{
+    const struct job *job = search->job;
+
+    if (search->ways->promises)
+        return (int64_t)take_goal(search->s, job) - job_n_ready(job) - job->n[BERTH_TASK_PIPELINED];
+    return (int64_t)job->min_available - job_n_ready(job) - job_n_best_effort(job);
+}
+
+static bool is_near_enough(const struct search *search, enum room room)
+{
+    return !search->ways->idle_only || room <= ROOM_IDLE_OUTSIDE;
+}
+
+static void place(const struct search *search, struct statement *stmt, struct task *task,
+                  const struct choice *choice)
+{
+    if (search->ways->promises)
+        statement_pipeline(stmt, task, choice->node, false, choice->score);
+    else
+        place_task(stmt, task, choice);
+}
+
+/* Puts a member where it is best: onto what nobody holds, or where it costs others least. */
+static bool place_best(const struct search *search, struct statement *stmt, struct task *task)
+{
+    struct session *s = search->s;
+    struct choice choice;
+    struct why why;
+
+    if (!queue_may_allocate(s, search->job->queue, task->group->kind, &why))
+        return false;
+    if (protect_best(s, task, &choice) && is_near_enough(search, choice.room)) {
+        place(search, stmt, task, &choice);
+        return true;
+    }
+    return search->ways->clears && take_held(s, task, search->ways->reclaim);
 }
 
 static bool largest_first(const struct search *search, struct statement *stmt)
@@ -169,16 +247,11 @@ static bool largest_first(const struct search *search, struct statement *stmt)
     for (size_t i = 0; i < search->n_classes; i++) {
         const struct class *class = &search->classes[i];
         for (size_t k = 0; k < class->n; k++) {
-            struct choice choice;
-            struct why why;
-            if (!queue_may_allocate(s, search->job->queue, class->kind, &why) ||
-                !protect_best(s, class->tasks[k], &choice) ||
-                (search->idle_only && choice.room > ROOM_IDLE_OUTSIDE)) {
+            if (!place_best(search, stmt, class->tasks[k])) {
                 left_out += class->n - k;
                 break;
             }
-            place_task(stmt, class->tasks[k], &choice);
-            if (job_is_ready(s, search->job))
+            if (search->ways->promises ? is_done(search) : job_is_ready(s, search->job))
                 return true;
         }
         if (left_out > search->spare)
@@ -197,6 +270,8 @@ static int by_rank(const void *a, const void *b)
         return x->room < y->room ? -1 : 1;
     if (x->score != y->score)
         return x->score > y->score ? -1 : 1;
+    if (x->room == ROOM_NONE && cost_cmp(&x->cost, &y->cost) != 0)
+        return cost_cmp(&x->cost, &y->cost);
     return (x->node->name_at > y->node->name_at) - (x->node->name_at < y->node->name_at);
 }
 
@@ -211,13 +286,44 @@ static bool is_like(const struct model *model, const struct node *a, const struc
     return true;
 }
 
+/* Whether others may go from a node for a member. */
+static bool may_clear(const struct search *search, const struct task *task, const struct node *node)
+{
+    return search->ways->clears && task_may_preempt(task) &&
+           take_may_try(search->s, task->group->kind, node);
+}
+
+/* What is to be had on a node for a class as things stand; false: nothing. */
+static bool rank_node(struct search *search, const struct class *class, struct node *node,
+                      struct ranked *out)
+{
+    struct session *s = search->s;
+    fail_t fail = fit_fail(s, class->kind, node, &out->room);
+
+    search->looks--;
+    out->node = node;
+    if (fail == FAIL_NONE && is_near_enough(search, out->room))
+        return true;
+    if (search->ways->clears) {
+        out->room = ROOM_NONE;
+        if (!may_clear(search, class->tasks[0], node))
+            return false;
+        search->looks -= CLEAR_LOOKS;
+        if (clear_cost(s, class->tasks[0], node, search->ways->reclaim, &out->cost))
+            return true;
+    }
+    out->room = ROOM_FUTURE_OUTSIDE; /* perhaps once its like are there */
+    return fail == WAIT_AFFINITY && has_affinity(class->kind);
+}
+
 /* Lists the nodes that will do for a class as things stand, the best first. */
 static void open_class(struct search *search, struct class *class)
 {
     struct session *s = search->s;
     size_t n = s->model->nodes.n, n_ranked = 0;
     struct ranked *ranked;
-    bool apart = has_affinity(class->kind) || class->kind->spec->n_host_ports;
+    bool apart = has_affinity(class->kind) || class->kind->spec->n_host_ports ||
+                 search->ways->clears; /* those who would go may differ */
 
     if (!class->nodes) {
         class->ranked = ARENA_NEW0_N(&s->arena, struct ranked, n + 1);
@@ -228,20 +334,15 @@ static void open_class(struct search *search, struct class *class)
     }
     ranked = class->ranked;
     for (size_t i = 0; i < n; i++) {
-        struct node *node = s->model->nodes.at[i];
-        enum room room;
-        fail_t fail = fit_fail(s, class->kind, node, &room);
-        search->looks--;
-        if (fail == WAIT_AFFINITY && has_affinity(class->kind))
-            room = ROOM_FUTURE_OUTSIDE; /* perhaps once its like are there */
-        else if (fail != FAIL_NONE || (search->idle_only && room > ROOM_IDLE_OUTSIDE))
+        ranked[n_ranked] = (struct ranked){ 0 };
+        if (!rank_node(search, class, s->model->nodes.at[i], &ranked[n_ranked]))
             continue;
-        class->nodes[n_ranked] = node;
-        ranked[n_ranked++] = (struct ranked){ node, 0, room };
+        class->nodes[n_ranked] = ranked[n_ranked].node;
+        n_ranked++;
     }
     fit_scores(s, class->tasks[0], class->nodes, n_ranked, class->scores);
     for (size_t i = 0; i < n_ranked; i++)
-        ranked[i].score = class->scores[i];
+        ranked[i].score = ranked[i].room == ROOM_NONE ? 0 : class->scores[i];
     qsort(ranked, n_ranked, sizeof(*ranked), by_rank);
     for (size_t i = 0; i < n_ranked; i++) {
         class->nodes[i] = ranked[i].node;
@@ -260,28 +361,118 @@ static void push(struct search *search, size_t class, size_t member, size_t pos)
         open_class(search, &search->classes[class]);
 }
 
+/* Puts a member on a node where nobody need go for it. */
+static bool put_free(struct search *search, const struct turn *turn)
+{
+    struct session *s = search->s;
+    const struct class *class = &search->classes[turn->class];
+    struct task *task = class->tasks[turn->member];
+    struct choice choice = { .node = class->nodes[turn->pos], .score = class->scores[turn->pos] };
+    struct statement stmt = { s, turn->mark };
+
+    search->looks--;
+    if (fit_fail(s, class->kind, choice.node, &choice.room) != FAIL_NONE ||
+        !is_near_enough(search, choice.room) || !protect_allows(s, task, choice.node))
+        return false;
+    place(search, &stmt, task, &choice);
+    return true;
+}
+
+/* How many of a class may be cleared for together with a turn's member: of its own class those from it on. */
+static size_t n_behind(const struct search *search, const struct turn *turn, size_t class)
+{
+    return search->classes[class].n - (class == turn->class ? turn->member : 0);
+}
+
+/* In how many ways a node can be cleared for a turn's member, and for others whose amounts are all that matters. */
+static size_t n_joint_ways(const struct search *search, const struct turn *turn)
+{
+    size_t n = 1;
+
+    for (size_t i = turn->class; i < search->n_classes; i++)
+        if (sheet_is_plain(search->s, search->classes[i].kind) && n < MOST_JOINT_WAYS)
+            n *= n_behind(search, turn, i) + (i != turn->class);
+        else
+            break;
+    return n;
+}
+
+/* What the members ask for together in one of the ways, counted from 1: it alone, with one of its class, and so on. */
+static struct asks asks_of_joint(const struct search *search, const struct turn *turn)
+{
+    struct session *s = search->s;
+    wide *sum = ARENA_NEW0_N(&s->arena, wide, s->model->dims.n + 1);
+    struct asks asks = { ARENA_NEW0_N(&s->arena, struct ask, s->model->dims.n + 1), 0 };
+    size_t way = turn->joint_way - 1;
+
+    for (size_t i = turn->class; i < search->n_classes; i++) {
+        size_t n = n_behind(search, turn, i) + (i != turn->class);
+        res_add_asks(sum, &search->classes[i].kind->asks, (int64_t)(way % n + (i == turn->class)));
+        way /= n;
+    }
+    for (uint32_t d = 0; d < s->model->dims.n; d++)
+        if (sum[d])
+            asks.at[asks.n++] = (struct ask){ d, wide_clamp(sum[d]) };
+    return asks;
+}
+
+/* Makes room on a node for several members at once: for one after the other it may not be to be had. */
+static bool clear_jointly(struct search *search, struct statement *stmt, const struct turn *turn,
+                          struct node *node)
+{
+    struct task *task = search->classes[turn->class].tasks[turn->member];
+    struct group group = *task->group;
+    struct kind kind;
+    struct task all = *task;
+
+    if (turn->joint_way == 1)
+        return clear_node(stmt, task, node, search->ways->reclaim);
+    kind = kind_asking(search->s->model, group.kind, asks_of_joint(search, turn));
+    group.kind = &kind;
+    all.group = &group;
+    return clear_node(stmt, &all, node, search->ways->reclaim);
+}
+
+/* Puts a member on a node that is cleared for it, or for it and as many of those behind it as it takes. */
+static bool put_cleared(struct search *search, struct turn *turn)
+{
+    struct session *s = search->s;
+    const struct class *class = &search->classes[turn->class];
+    struct task *task = class->tasks[turn->member];
+    struct node *node = class->nodes[turn->pos];
+    struct statement stmt = { s, turn->mark };
+    size_t most = n_joint_ways(search, turn);
+
+    if (!may_clear(search, task, node) ||
+        (search->ways->reclaim && !queue_is_preemptive(s, search->job->queue, task)))
+        return false;
+    while (turn->joint_way < most && search->looks > 0) {
+        search->looks -= CLEAR_LOOKS;
+        turn->joint_way++;
+        if (clear_jointly(search, &stmt, turn, node)) {
+            statement_pipeline(&stmt, task, node, node->kept->state != NODE_COMING, 0);
+            return true;
+        }
+        statement_discard(&stmt);
+    }
+    return false;
+}
+
 /* Puts a member on the next node that will do. */
 static bool place_next(struct search *search, struct turn *turn)
 {
     struct session *s = search->s;
     struct class *class = &search->classes[turn->class];
-    struct task *task = class->tasks[turn->member];
-    struct statement stmt = { s, turn->mark };
     struct why why;
 
     if (!queue_may_allocate(s, search->job->queue, class->kind, &why))
         return false;
-    for (; turn->pos < class->n_nodes && search->looks > 0; turn->pos++) {
-        struct node *node = class->nodes[turn->pos];
-        enum room room;
+    for (; turn->pos < class->n_nodes && search->looks > 0; turn->pos++, turn->joint_way = 0) {
         /* Of two that are alike the first takes no less than the second. */
         if (class->like_last[turn->pos] && class->n_on[turn->pos] >= class->n_on[turn->pos - 1])
             continue;
-        search->looks--;
-        if (fit_fail(s, class->kind, node, &room) != FAIL_NONE ||
-            (search->idle_only && room > ROOM_IDLE_OUTSIDE) || !protect_allows(s, task, node))
+        if ((turn->joint_way || !put_free(search, turn)) && !put_cleared(search, turn))
             continue;
-        place_task(&stmt, task, &(struct choice){ node, room, class->scores[turn->pos] });
         class->n_on[turn->pos]++;
         turn->is_placed = true;
         search->steps--;
@@ -300,7 +491,7 @@ static void take_away(struct search *search, struct turn *turn)
     statement_discard(&stmt);
     search->classes[turn->class].n_on[turn->pos]--;
     turn->is_placed = false;
-    turn->pos++;
+    turn->pos += !turn->joint_way; /* else it may be cleared for more of them */
 }
 
 /* How many members were left out by the turns that stand. */
@@ -322,7 +513,7 @@ static bool go_on(struct search *search, const struct turn *turn)
     if (is_done(search))
         return true;
     if (turn->member + 1 < class->n)
-        push(search, turn->class, turn->member + 1, turn->pos);
+        push(search, turn->class, turn->member + 1, search->ways->clears ? 0 : turn->pos);
     else if (turn->class + 1 < search->n_classes)
         push(search, turn->class + 1, 0, 0);
     return false;
@@ -357,24 +548,22 @@ static bool all_ways(struct search *search)
     return false;
 }
 
-bool gang_search(struct session *s, struct job *job, bool idle_only, struct statement *stmt)
+bool gang_search(struct statement *stmt, struct job *job, const struct victims *tasks,
+                 const struct ways *ways)
 {
-    struct seat *seat = seat_of(s, job);
-    struct search search = { .s = s, .job = job, .idle_only = idle_only };
-    size_t needed;
+    struct session *s = stmt->s;
+    struct search search = { .s = s, .job = job, .ways = ways, .steps = ways->steps };
+    int64_t needed = n_needed(&search);
 
-    search.steps = s->policy->gang_search_steps;
     search.looks = search.steps > INT64_MAX / LOOKS ? INT64_MAX : search.steps * LOOKS;
-    if (!search.steps || job_n_ready(job) >= job->min_available)
+    if (search.steps <= 0 || job_n_ready(job) >= job->min_available)
         return false;
-    set_classes(&search, &seat->list);
-    needed = job->min_available - job_n_ready(job) - job_n_best_effort(job);
-    if (!is_worth_it(&search) || search.n_tasks < needed)
+    set_classes(&search, tasks);
+    if (!is_worth_it(&search) || needed < 0 || (int64_t)search.n_tasks < needed)
         return false;
-    search.spare = search.n_tasks - needed;
+    search.spare = search.n_tasks - (size_t)needed;
     if (!has_enough(&search))
         return false;
-    *stmt = statement_open(s);
     if (largest_first(&search, stmt))
         return true;
     statement_discard(stmt);

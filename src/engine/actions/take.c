@@ -15,6 +15,7 @@
 #include "engine/actions.h"
 #include "engine/actions/clear.h"
 #include "engine/actions/give_back.h"
+#include "engine/actions/search.h"
 #include "engine/demand.h"
 #include "engine/devices.h"
 #include "engine/hunt.h"
@@ -88,25 +89,6 @@ bool take_may_try(struct session *s, const struct kind *kind, const struct node 
     return fit_is_resolvable(s, kind, node);
 }
 
-/* Clears a node, says what that cost, and takes it all back. */
-static bool try_node(struct session *s, struct task *task, struct node *node, bool reclaim,
-                     struct cost *cost)
-{
-    struct statement stmt = statement_open(s);
-    bool cleared;
-
-    s->lists = &s->scratch; /* tried nodes are many; what they leave must not add up */
-    cleared = clear_node(&stmt, task, node, reclaim);
-    s->lists = &s->arena;
-    arena_clear(&s->scratch);
-    if (cleared) {
-        *cost = cost_of(s, stmt.mark);
-        cost->is_late = node->kept->state == NODE_COMING;
-    }
-    statement_discard(&stmt);
-    return cleared;
-}
-
 /* The node that costs least, when each has to be tried. */
 static struct node *cheapest(struct session *s, struct task *task, bool reclaim)
 {
@@ -120,7 +102,7 @@ static struct node *cheapest(struct session *s, struct task *task, bool reclaim)
         if (!take_may_try(s, task->group->kind, node))
             continue;
         s->n_steps++;
-        if (!try_node(s, task, node, reclaim, &cost))
+        if (!clear_cost(s, task, node, reclaim, &cost))
             continue;
         cmp = best ? cost_cmp(&cost, &least) : -1;
         if (cmp < 0 || (cmp == 0 && node->name_at < best->name_at)) {
@@ -134,7 +116,7 @@ static struct node *cheapest(struct session *s, struct task *task, bool reclaim)
 /* Clears the node where that costs least, and promises its room to the task. */
 static bool take_cheapest(struct session *s, struct task *task, bool reclaim)
 {
-    struct node *best = hunt_is_kept(s, task, reclaim) ? hunt_best(s, task, reclaim, try_node)
+    struct node *best = hunt_is_kept(s, task, reclaim) ? hunt_best(s, task, reclaim, clear_cost)
                                                        : cheapest(s, task, reclaim);
     struct statement stmt = statement_open(s);
 
@@ -146,8 +128,7 @@ static bool take_cheapest(struct session *s, struct task *task, bool reclaim)
     return true;
 }
 
-/* Promises a task room that nobody holds, if its queue may have more. */
-static void take_free(struct session *s, struct task *task)
+void take_free(struct session *s, struct task *task)
 {
     struct statement stmt = statement_open(s);
     struct choice choice;
@@ -158,27 +139,27 @@ static void take_free(struct session *s, struct task *task)
         statement_pipeline(&stmt, task, choice.node, false, choice.score);
 }
 
-static void take_held(struct session *s, struct task *task, bool reclaim)
+bool take_held(struct session *s, struct task *task, bool reclaim)
 {
     const struct queue *queue = task->group->job->queue;
     int64_t wake_at_ms = s->wake_at_ms;
+    bool may_be, took = false;
     struct why why;
-    bool may_be;
 
     if (!task_may_preempt(task) ||
         (reclaim && (!queue_may_allocate(s, queue, task->group->kind, &why) ||
                      !queue_is_preemptive(s, queue, task))))
-        return;
+        return false;
     may_be = victims_may_be(s, task->group->job, reclaim);
     /* On a machine on its way there may be room that nobody need lose. */
     if (may_be || (s->rooms.n && s->model->n_coming && !s->only_there) || s->in.is_cold)
-        take_cheapest(s, task, reclaim);
+        took = take_cheapest(s, task, reclaim);
     if (!may_be)
         s->wake_at_ms = wake_at_ms; /* who is young and no victim need not grow older */
+    return took;
 }
 
-/* How many tasks it may evict for. */
-static uint32_t takes_for(const struct session *s, const struct job *job)
+uint32_t take_goal(const struct session *s, const struct job *job)
 {
     return s->policy->preempt_for == PREEMPT_FOR_MINIMUM ? job->min_available
                                                          : (uint32_t)job->n_tasks;
@@ -186,7 +167,7 @@ static uint32_t takes_for(const struct session *s, const struct job *job)
 
 bool take_is_short(const struct session *s, const struct job *job)
 {
-    return job_n_ready(job) + job->n[BERTH_TASK_PIPELINED] < takes_for(s, job);
+    return job_n_ready(job) + job->n[BERTH_TASK_PIPELINED] < take_goal(s, job);
 }
 
 bool take_is_wanted(struct session *s, struct job *job)
@@ -205,160 +186,6 @@ bool take_is_wanted(struct session *s, struct job *job)
     return is_wanted;
 }
 
-static bool is_loss(const struct op *op)
-{
-    return op->kind == OP_EVICT || op->kind == OP_TAKE;
-}
-
-/*
- * What others lose first: what is promised may need the room of several, found one after the
- * other. Of that what is only held first, so that those who run are asked first to stay.
- */
-static struct saved losses_first(struct session *s, const struct saved *from)
-{
-    struct saved to = { ARENA_NEW0_N(&s->arena, struct op, from->n + 1), 0 };
-
-    for (int rest = 0; rest < 3; rest++)
-        for (size_t i = 0; i < from->n; i++)
-            if ((from->at[i].kind == OP_TAKE ? 0 : from->at[i].kind == OP_EVICT ? 1 : 2) == rest)
-                to.at[to.n++] = from->at[i];
-    return to;
-}
-
-/* Whether two losses are of what goes and comes back together: a reservation, or (whole) a gang. */
-static bool is_of_unit(const struct op *a, const struct op *b, bool whole)
-{
-    if (a->kind != b->kind)
-        return false;
-    return a->kind == OP_TAKE ? a->room == b->room
-                              : whole && a->task->group->job == b->task->group->job;
-}
-
-/* Does operations again, as far as the queue may have what they promise. */
-static bool redo(struct statement *stmt, const struct saved *saved)
-{
-    struct statement own = statement_open(stmt->s);
-    struct why why;
-
-    for (size_t i = 0; i < saved->n; i++) {
-        const struct task *task = saved->at[i].task;
-        struct saved one = { &saved->at[i], 1 };
-        if ((saved->at[i].kind == OP_PIPELINE &&
-             !queue_may_allocate(stmt->s, task->group->job->queue, task->group->kind, &why)) ||
-            !statement_recover(stmt, &one)) {
-            statement_discard(&own);
-            return false;
-        }
-    }
-    return true;
-}
-
-static struct victims list_evicted(const struct statement *stmt)
-{
-    struct session *s = stmt->s;
-    struct victims evicted = { ARENA_NEW0_N(&s->arena, struct task *, s->log.n - stmt->mark + 1),
-                               0 };
-
-    for (size_t i = stmt->mark; i < s->log.n; i++)
-        if (s->log.at[i].kind == OP_EVICT)
-            evicted.at[evicted.n++] = s->log.at[i].task;
-    return evicted;
-}
-
-/* Whether the queue of one that is promised room may have all that is evicted too: if so it hangs
- * on none of them. */
-static bool has_room_beside(struct session *s, const struct task *task,
-                            const struct victims *evicted)
-{
-    wide *sum = ARENA_NEW0_N(&s->arena, wide, s->model->dims.n + 1);
-    const struct kind *own = task->group->kind;
-    struct asks asks = { ARENA_NEW0_N(&s->arena, struct ask, s->model->dims.n + 1), 0 };
-    struct kind all;
-    struct why why;
-
-    if (own->wants_devices || own->spec->claims.n || own->spec->gpu_memory)
-        return false; /* there amounts are not all */
-    for (size_t i = 0; i < evicted->n; i++)
-        res_add_asks(sum, task_asks(evicted->at[i]), 1);
-    for (uint32_t d = 0; d < s->model->dims.n; d++)
-        if (sum[d] > 0)
-            asks.at[asks.n++] = (struct ask){ d, wide_clamp(sum[d]) };
-    all = kind_asking(s->model, own, asks);
-    return queue_may_allocate(s, task->group->job->queue, &all, &why);
-}
-
-/* Whether the queue may have all that is promised though nobody is evicted, found by doing it. */
-static bool is_allowed_alone(struct statement *stmt)
-{
-    struct session *s = stmt->s;
-    struct saved found = statement_save(stmt);
-    bool allowed = true;
-    struct why why;
-
-    statement_discard(stmt);
-    for (size_t i = 0; i < found.n && allowed; i++) {
-        struct task *task = found.at[i].task;
-        if (found.at[i].kind == OP_EVICT)
-            continue;
-        allowed = queue_may_allocate(s, task->group->job->queue, task->group->kind, &why);
-        if (allowed)
-            statement_pipeline(stmt, task, found.at[i].node, true, 0);
-    }
-    statement_discard(stmt);
-    return statement_recover(stmt, &found) && allowed;
-}
-
-/* Whether its queue may have what a job is promised, whoever of those evicted for it comes back. */
-static bool is_allowed_anyway(struct statement *stmt, const struct job *job)
-{
-    struct session *s = stmt->s;
-    struct victims evicted = list_evicted(stmt);
-    bool is_alike = job->n_groups == 1;
-
-    return !victims_are_guarded(s, &evicted) &&
-           ((is_alike && has_room_beside(s, &job->tasks[0], &evicted)) || is_allowed_alone(stmt));
-}
-
-/* Takes units back, most urgent first, without which everything still fits. */
-static void give_back(struct statement *stmt, const struct job *job)
-{
-    struct session *s = stmt->s;
-    struct saved found, all;
-
-    if (can_give_back(stmt) && is_allowed_anyway(stmt, job)) {
-        give_back_units(stmt);
-        return;
-    }
-    found = statement_save(stmt);
-    all = losses_first(s, &found);
-    for (size_t i = all.n; i-- > 0;) {
-        struct saved without = { ARENA_NEW0_N(&s->arena, struct op, all.n + 1), 0 };
-        const struct job *theirs = all.at[i].task->group->job;
-        bool whole = job_n_ready(theirs) < theirs->min_available;
-        if (!is_loss(&all.at[i]))
-            continue;
-        /* A gang that went whole comes back whole. */
-        for (size_t k = 0; k < all.n; k++)
-            if (k != i && !is_of_unit(&all.at[i], &all.at[k], whole))
-                without.at[without.n++] = all.at[k];
-        statement_discard(stmt);
-        if (redo(stmt, &without)) {
-            bool holds = true;
-            for (size_t k = 0; k < without.n && holds; k++)
-                holds = is_loss(&without.at[k]) ||
-                        fit_suits(s, without.at[k].task->group->kind, without.at[k].node);
-            if (holds) {
-                all = without;
-                i = i < all.n ? i : all.n;
-                continue;
-            }
-            statement_discard(stmt);
-        }
-        if (!statement_recover(stmt, &all))
-            return; /* cannot be: it stood a moment ago */
-    }
-}
-
 static bool has_nothing(const struct job *job)
 {
     return !job_n_ready(job) && !job->n[BERTH_TASK_PIPELINED];
@@ -374,7 +201,7 @@ static bool has_failed(struct session *s, struct job *job, bool reclaim)
 
     /* Where room is kept for a job, it also matters how long one runs. */
     return job->n_groups == 1 && f->number == s->number && !s->in.is_cold && !s->protect &&
-           f->n_log == s->log.n && job->priority <= f->priority && takes_for(s, job) >= f->needed &&
+           f->n_log == s->log.n && job->priority <= f->priority && take_goal(s, job) >= f->needed &&
            has_nothing(job) && !seat_of(s, job)->is_loose;
 }
 
@@ -389,9 +216,9 @@ static void note_failed(struct session *s, struct job *job, size_t n, bool recla
 {
     struct take_failure *f = &job->groups[0].kind->take_failed[reclaim];
 
-    if (job->n_groups == 1 && has_nothing(job) && n >= takes_for(s, job) && !looks_at_some(s) &&
+    if (job->n_groups == 1 && has_nothing(job) && n >= take_goal(s, job) && !looks_at_some(s) &&
         !seat_of(s, job)->is_loose)
-        *f = (struct take_failure){ s->number, s->log.n, job->priority, takes_for(s, job) };
+        *f = (struct take_failure){ s->number, s->log.n, job->priority, take_goal(s, job) };
 }
 
 /* Whether all that was promised is free, now that others have lost what was held for them. */
@@ -473,6 +300,11 @@ static bool is_queue_within(struct session *s, const struct queue *queue, const 
         if (!queue_is_within(s, queue, &job->groups[g], none))
             return false;
     return true;
+}
+
+bool take_is_within(struct session *s, const struct job *job)
+{
+    return is_queue_within(s, job->queue, job);
 }
 
 bool take_is_over(struct session *s, const struct job *job)
@@ -584,6 +416,20 @@ static bool is_in_vain(const struct statement *stmt)
     return evicts && rides;
 }
 
+/* Where members got no room one by one, in their order and onto what is free first, the gang may yet as a whole. */
+static bool search_as_a_whole(struct statement *stmt, struct job *job, const struct victims *tasks,
+                              bool reclaim)
+{
+    const struct ways ways = { .promises = true,
+                               .clears = true,
+                               .reclaim = reclaim,
+                               .steps = stmt->s->policy->gang_search_steps };
+
+    statement_discard(stmt);
+    return take_goal(stmt->s, job) > 1 && gang_search(stmt, job, tasks, &ways) &&
+           (!reclaim || take_is_within(stmt->s, job));
+}
+
 /* All that a job needs, in a statement; or nothing. */
 static bool find_room(struct statement *stmt, struct job *job, bool reclaim)
 {
@@ -608,7 +454,8 @@ static bool find_room(struct statement *stmt, struct job *job, bool reclaim)
         if (tasks.at[i]->state == BERTH_TASK_PENDING)
             take_held(s, tasks.at[i], reclaim);
     }
-    is_short = take_is_short(s, job) || !job_is_pipelined(s, job);
+    is_short = (take_is_short(s, job) || !job_is_pipelined(s, job)) &&
+               !search_as_a_whole(stmt, job, &tasks, reclaim);
     if (is_short || !statement_has_losers(stmt)) {
         statement_discard(stmt);
         if (!looks_at_some(s))
@@ -618,7 +465,7 @@ static bool find_room(struct statement *stmt, struct job *job, bool reclaim)
         return false;
     }
     if (s->policy->victim_set == VICTIM_SET_MINIMAL)
-        give_back(stmt, job);
+        give_back(stmt, job, reclaim);
     if (!protect_admits(s, job) || is_in_vain(stmt)) {
         statement_discard(stmt);
         return false;
@@ -656,7 +503,7 @@ static enum given take_by(struct session *s, struct job *job, bool reclaim, bool
 
     if (!find_room(&stmt, job, reclaim))
         return GIVEN_NOTHING;
-    if (puts_off && !is_queue_within(s, job->queue, job)) {
+    if (puts_off && !take_is_within(s, job)) {
         statement_discard(&stmt);
         return GIVEN_LATER;
     }

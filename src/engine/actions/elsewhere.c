@@ -1,0 +1,175 @@
+/*
+ * Elsewhere: see elsewhere.h. Members take room one by one, each where that costs least. What goes for one of them
+ * may hold more than that one, so that another, for whom somebody else was to go, could be there too.
+ */
+#include "engine/actions/elsewhere.h"
+
+#include "engine/actions/search.h"
+#include "engine/protect.h"
+#include "engine/take.h"
+
+enum { MOST_TRIES = 100 /* sets that the gang is placed anew with */ };
+
+struct moving {
+    struct statement *stmt;
+    struct job *job;
+    bool reclaim;
+    struct saved found; /* what is known to do; it stands between tries */
+    size_t n_tries;
+};
+
+static bool is_placed(const struct moving *m)
+{
+    struct session *s = m->stmt->s;
+
+    return !take_is_short(s, m->job) && job_is_pipelined(s, m->job) &&
+           (!m->reclaim || take_is_within(s, m->job));
+}
+
+/* Places the gang on room that nobody holds. */
+static bool place_anew(const struct moving *m)
+{
+    struct session *s = m->stmt->s;
+    struct statement own = statement_open(s);
+    struct victims tasks = tasks_pending(s, m->job, true);
+    const struct ways ways = { .promises = true,
+                               .steps = s->policy->gang_search_steps / MOST_TRIES + 1 };
+
+    for (size_t i = 0; i < tasks.n && take_is_short(s, m->job); i++)
+        take_free(s, tasks.at[i]);
+    if (is_placed(m))
+        return true;
+    statement_discard(&own);
+    if (gang_search(&own, m->job, &tasks, &ways) && is_placed(m))
+        return true;
+    statement_discard(&own);
+    return false;
+}
+
+/* Whether it would do if others lost no more than that; if so, that is what stands. */
+static bool would_do(struct moving *m, const struct saved *losses)
+{
+    m->n_tries++;
+    statement_discard(m->stmt);
+    if (statement_recover(m->stmt, losses) && place_anew(m)) {
+        m->found = statement_save(m->stmt);
+        return true;
+    }
+    statement_discard(m->stmt);
+    return !statement_recover(m->stmt, &m->found); /* it stood a moment ago */
+}
+
+/* What others lose, most urgent last. */
+static struct saved list_losses(const struct moving *m)
+{
+    struct saved losses = { ARENA_NEW0_N(&m->stmt->s->arena, struct op, m->found.n + 1), 0 };
+
+    for (size_t i = 0; i < m->found.n; i++)
+        if (op_is_loss(&m->found.at[i]))
+            losses.at[losses.n++] = m->found.at[i];
+    return losses;
+}
+
+/* Whether a job runs with no task any more, of which it needs several. */
+static bool went_whole(const struct job *job)
+{
+    return job_n_ready(job) < job->min_available;
+}
+
+/* The next set of so many of n, in order; false: there is none. */
+static bool next_set(size_t *set, size_t n_set, size_t n)
+{
+    size_t i = n_set;
+
+    while (i && set[i - 1] == n - n_set + i - 1)
+        i--;
+    if (!i)
+        return false;
+    set[i - 1]++;
+    for (; i < n_set; i++)
+        set[i] = set[i - 1] + 1;
+    return true;
+}
+
+/* All that others lose, but of one job only those of a set of its tasks. */
+static struct saved losses_with(const struct moving *m, const struct saved *losses,
+                                const struct job *job, const size_t *set, size_t n_set)
+{
+    struct saved with = { ARENA_NEW0_N(&m->stmt->s->arena, struct op, losses->n + 1), 0 };
+    size_t at = 0, n = 0;
+
+    for (size_t i = 0; i < losses->n; i++) {
+        bool is_theirs = losses->at[i].kind == OP_EVICT && losses->at[i].task->group->job == job;
+        if (!is_theirs || (n < n_set && set[n] == at))
+            with.at[with.n++] = losses->at[i];
+        n += is_theirs && n < n_set && set[n] == at;
+        at += is_theirs;
+    }
+    return with;
+}
+
+/* Whether a job that goes whole could stay, if so with as few of its tasks gone as would do. */
+static bool keep_most_of(struct moving *m, const struct saved *losses, const struct job *job)
+{
+    size_t n = 0, n_spare;
+    size_t *set;
+
+    for (size_t i = 0; i < losses->n; i++)
+        n += losses->at[i].kind == OP_EVICT && losses->at[i].task->group->job == job;
+    n_spare = n > job->min_available ? n - job->min_available : 0;
+    set = ARENA_NEW0_N(&m->stmt->s->arena, size_t, n_spare + 1);
+    for (size_t n_set = 0; n_set <= n_spare; n_set++) {
+        for (size_t i = 0; i < n_set; i++)
+            set[i] = i;
+        do {
+            struct saved with = losses_with(m, losses, job, set, n_set);
+            if (m->n_tries >= MOST_TRIES)
+                return false;
+            if (would_do(m, &with))
+                return true;
+        } while (next_set(set, n_set, n));
+    }
+    return false;
+}
+
+/* Whether one who goes could stay, with the rest of its reservation if it is held room. */
+static bool keep(struct moving *m, const struct saved *losses, const struct op *one)
+{
+    struct saved without = { ARENA_NEW0_N(&m->stmt->s->arena, struct op, losses->n + 1), 0 };
+
+    if (one->kind == OP_EVICT && went_whole(one->task->group->job))
+        return keep_most_of(m, losses, one->task->group->job);
+    for (size_t i = 0; i < losses->n; i++)
+        if (&losses->at[i] != one && (one->kind != OP_TAKE || losses->at[i].room != one->room))
+            without.at[without.n++] = losses->at[i];
+    return would_do(m, &without);
+}
+
+/* Of like tasks none can go elsewhere where there is no place for one more. */
+static bool is_any_place_left(const struct moving *m)
+{
+    struct session *s = m->stmt->s;
+    struct choice choice;
+
+    return m->job->n_groups > 1 || m->job->groups[0].kind->spec->affinity ||
+           protect_best(s, &m->job->tasks[0], &choice);
+}
+
+void give_back_elsewhere(struct statement *stmt, struct job *job, bool reclaim)
+{
+    struct moving m = { .stmt = stmt, .job = job, .reclaim = reclaim };
+    struct saved losses;
+
+    if (!stmt->s->policy->gang_search_steps || !is_any_place_left(&m))
+        return;
+    m.found = statement_save(stmt);
+    losses = list_losses(&m);
+    if (m.found.n - losses.n < 2)
+        return;
+    for (size_t i = losses.n; i-- > 0 && m.n_tries < MOST_TRIES;) {
+        if (!keep(&m, &losses, &losses.at[i]))
+            continue;
+        losses = list_losses(&m);
+        i = i < losses.n ? i : losses.n;
+    }
+}
