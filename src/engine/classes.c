@@ -83,8 +83,10 @@ struct kind *kind_ref(struct model *model, const struct berth_job *job,
         kind->namespace_ = mem_copy(kind->key + n_queue + 1, n_namespace);
         kind_asks(model, kind);
         map_put(&model->kind_map, kind->key, kind);
-        model->n_anti_kinds += keeps_away(kind);
-        model->n_choosy_kinds += likes_company(kind);
+        if (keeps_away(kind))
+            VEC_PUSH(&model->anti_kinds, kind);
+        if (likes_company(kind))
+            VEC_PUSH(&model->choosy_kinds, kind);
     }
     kind->n_refs++;
     return kind;
@@ -95,8 +97,12 @@ void kind_unref(struct model *model, struct kind *kind)
     if (--kind->n_refs)
         return;
     map_remove(&model->kind_map, kind->key);
-    model->n_anti_kinds -= keeps_away(kind);
-    model->n_choosy_kinds -= likes_company(kind);
+    for (size_t i = 0; keeps_away(kind) && i < model->anti_kinds.n; i++)
+        if (model->anti_kinds.at[i] == kind)
+            VEC_SWAP_OUT(&model->anti_kinds, i);
+    for (size_t i = 0; likes_company(kind) && i < model->choosy_kinds.n; i++)
+        if (model->choosy_kinds.at[i] == kind)
+            VEC_SWAP_OUT(&model->choosy_kinds, i);
     kept_free(model, kind);
     free(kind->verdicts);
     free(kind->gpu_places);

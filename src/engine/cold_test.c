@@ -82,6 +82,38 @@ static const struct berth_affinity *spread_of(struct world *w, uint64_t *random)
     return affinity;
 }
 
+/* Whom it wants near, keeps away, or would rather have so: those of a label, of the same size of node or on the node. */
+static const struct berth_affinity *company_of(struct world *w, uint64_t *random)
+{
+    struct berth_pod_term *term = ARENA_NEW0(&w->arena, struct berth_pod_term);
+    struct berth_affinity *affinity = ARENA_NEW0(&w->arena, struct berth_affinity);
+    struct berth_match *match = ARENA_NEW0(&w->arena, struct berth_match);
+    const char **value = ARENA_NEW0(&w->arena, const char *);
+    uint64_t which = draw(random, 4);
+
+    *value = draw(random, 2) ? "a" : "b";
+    *match = (struct berth_match){ .key = "app", .op = BERTH_IN, .values = { value, 1 } };
+    *term = (struct berth_pod_term){ .selector = { .matches = match, .n_matches = 1 },
+                                     .topology_key =
+                                         draw(random, 2) ? "size" : "kubernetes.io/hostname",
+                                     .weight = 1 + (int)draw(random, 6) };
+    affinity->pod_required = affinity->anti_required = term;
+    affinity->pod_preferred = affinity->anti_preferred = term;
+    affinity->n_pod_required = which == 0;
+    affinity->n_anti_required = which == 1;
+    affinity->n_pod_preferred = which == 2;
+    affinity->n_anti_preferred = which == 3;
+    return affinity;
+}
+
+static void label_group(struct world *w, uint64_t *random, struct berth_task_group *group)
+{
+    struct berth_label *label = ARENA_NEW0(&w->arena, struct berth_label);
+
+    *label = (struct berth_label){ "app", draw(random, 2) ? "a" : "b" };
+    group->labels = (struct berth_labels){ label, 1 };
+}
+
 static void fill_group(struct world *w, uint64_t *random, struct berth_task_group *group)
 {
     static const uint16_t port = 80;
@@ -101,7 +133,9 @@ static void fill_group(struct world *w, uint64_t *random, struct berth_task_grou
         group->claims = (struct berth_words){ claim, 1 };
     }
     if (draw(random, 6) == 0)
-        group->affinity = spread_of(w, random);
+        group->affinity = draw(random, 2) ? spread_of(w, random) : company_of(w, random);
+    if (draw(random, 2))
+        label_group(w, random, group);
     if (draw(random, 8) == 0) {
         group->host_ports = &port;
         group->n_host_ports = 1;

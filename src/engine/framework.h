@@ -107,6 +107,8 @@ struct plugin {
                   const struct node *node);
     /** Whether `predicate` could refuse a kind any node; NULL: it could. */
     bool (*minds)(struct session *s, struct plugin_use *use, const struct kind *kind);
+    /** Whether `predicate` could refuse a kind a node because somebody leaves; NULL: if it minds. */
+    bool (*minds_leaving)(struct session *s, struct plugin_use *use, const struct kind *kind);
     double (*score)(struct session *s, struct plugin_use *use, const struct kind *kind,
                     const struct node *node);
     /** Adds the scores of n nodes, from place `from` on; the same as `score`, in one pass. */

@@ -107,6 +107,8 @@ void model_fini(struct model *model)
     VEC_FINI(&model->queues);
     VEC_FINI(&model->alikes);
     VEC_FINI(&model->touched);
+    VEC_FINI(&model->anti_kinds);
+    VEC_FINI(&model->choosy_kinds);
     VEC_FINI(&model->gpu_models);
     VEC_FINI(&model->gpu_counts);
 }

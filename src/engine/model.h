@@ -240,8 +240,10 @@ struct kind {
     uint64_t verdicts_epoch;
     struct kept *kept; /* see kept.h */
     uint64_t n_uses;
-    uint64_t judged; /* the session in which the next two were made, see sheet.h */
-    bool is_local, is_plain;
+    uint64_t judged; /* the session in which the next three were made, see sheet.h */
+    bool is_local, is_plain, minds_leaving;
+    struct company *company; /* of session `company_of`, see company.h */
+    uint64_t company_of;
     uint64_t answered; /* the session in which the next three were made */
     const struct berth_amounts *shown;
     const struct berth_reason *reason;
@@ -324,11 +326,11 @@ struct model {
     uint64_t clock;                         /* rises with each session */
     struct kind *newest_kept, *oldest_kept; /* classes with kept answers, by last use */
     size_t n_kept;
-    size_t n_in_between;     /* tasks on known nodes that are being freed or only promised room */
-    uint32_t n_anti_kinds;   /* classes of tasks that keep others away */
-    uint32_t n_choosy_kinds; /* classes of tasks that would rather be near others, or not */
-    uint32_t n_soft_taints;  /* taints of known nodes that only ask to stay away */
-    int64_t memory_milli;    /* of what a task asks, what it holds: headroom in thousandths */
+    size_t n_in_between; /* tasks on known nodes that are being freed or only promised room */
+    VEC_OF(struct kind *) anti_kinds;   /* classes of tasks that keep others away */
+    VEC_OF(struct kind *) choosy_kinds; /* those that would rather be near others, or not */
+    uint32_t n_soft_taints;             /* taints of known nodes that only ask to stay away */
+    int64_t memory_milli; /* of what a task asks, what it holds: headroom in thousandths */
     VEC_OF(struct gpu_model) gpu_models; /* of devices */
     VEC_OF(int64_t) gpu_counts;          /* by gpu_models: how many GPUs are of it */
     int64_t n_gpus;                      /* those of no model too */

@@ -37,6 +37,20 @@ static bool judge_plain(struct session *s, const struct kind *kind)
     return true;
 }
 
+/* Whether a node that takes the class may refuse it because somebody leaves. */
+static bool judge_leaving(struct session *s, const struct kind *kind)
+{
+    if (s->setup->is_beam || kind->wants_devices)
+        return true;
+    HOOKS (use, s, HOOKED_PREDICATE) {
+        const struct plugin *plugin = use->plugin;
+        if (plugin->minds_leaving ? plugin->minds_leaving(s, use, kind)
+                                  : !plugin->minds || plugin->minds(s, use, kind))
+            return true;
+    }
+    return false;
+}
+
 static void judge_kind(struct session *s, struct kind *kind)
 {
     if (kind->judged == s->number)
@@ -44,6 +58,7 @@ static void judge_kind(struct session *s, struct kind *kind)
     kind->judged = s->number;
     kind->is_local = judge_local(s, kind);
     kind->is_plain = judge_plain(s, kind);
+    kind->minds_leaving = judge_leaving(s, kind);
 }
 
 bool sheet_is_local(struct session *s, struct kind *kind)
@@ -56,6 +71,12 @@ bool sheet_is_plain(struct session *s, struct kind *kind)
 {
     judge_kind(s, kind);
     return kind->is_plain;
+}
+
+bool sheet_minds_leaving(struct session *s, struct kind *kind)
+{
+    judge_kind(s, kind);
+    return kind->minds_leaving;
 }
 
 /* --- Room */

@@ -28,6 +28,8 @@ struct sheet {
 bool sheet_is_local(struct session *s, struct kind *kind);
 /** Whether a node's class and its room are all that counts to the class of tasks. */
 bool sheet_is_plain(struct session *s, struct kind *kind);
+/** Whether a node that takes the class of tasks may refuse it because somebody leaves that node, or another. */
+bool sheet_minds_leaving(struct session *s, struct kind *kind);
 /** Fills in which of at most SHEET_SIZE nodes fit. */
 void sheet_judge(struct session *s, struct kind *kind, uint32_t from, size_t n, struct sheet *out);
 /**

@@ -314,7 +314,8 @@ static bool is_about_amounts(struct session *s, const struct task *task, const s
 {
     struct why why;
 
-    return !s->in.is_cold && !s->protect && !node->n_over && sheet_is_plain(s, task->group->kind) &&
+    return !s->in.is_cold && !s->protect && !node->n_over &&
+           !sheet_minds_leaving(s, task->group->kind) &&
            !fit_predicate(s, task->group->kind, node) &&
            queue_may_allocate(s, task->group->job->queue, task->group->kind, &why) &&
            !victims_are_guarded(s, set);
@@ -391,7 +392,8 @@ static bool may_do_with_fewer(const struct clearing *c)
     struct session *s = c->stmt->s;
 
     return !c->is_free || victims_are_guarded(s, &c->set) ||
-           !sheet_is_local(s, c->task->group->kind);
+           (!sheet_is_local(s, c->task->group->kind) &&
+            sheet_minds_leaving(s, c->task->group->kind));
 }
 
 bool clear_node(struct statement *stmt, struct task *task, struct node *node, bool reclaim)

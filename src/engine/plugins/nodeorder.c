@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "engine/company.h"
 #include "engine/match.h"
 #include "engine/plugins.h"
 #include "engine/spread.h"
@@ -330,66 +331,12 @@ static void add_taints(const struct kind *kind, const struct candidates *c, int6
 
 /* --- Company: preferred terms about other tasks, of this task and of those that are there */
 
-static bool term_means(const struct berth_pod_term *term, const struct kind *owner,
-                       const struct kind *other)
-{
-    if (term->namespaces.n ? !words_have(&term->namespaces, other->namespace_)
-                           : strcmp(owner->namespace_, other->namespace_) != 0)
-        return false;
-    return selector_holds(&term->selector, &other->spec->labels, NULL);
-}
-
-static bool same_topology(const struct berth_pod_term *term, const struct node *a,
-                          const struct node *b)
-{
-    const char *x = label_value(&a->kept->labels, term->topology_key);
-    const char *y = label_value(&b->kept->labels, term->topology_key);
-
-    return (x && y && strcmp(x, y) == 0) ||
-           (a == b && strcmp(term->topology_key, "kubernetes.io/hostname") == 0);
-}
-
-static int64_t terms_weigh(const struct berth_pod_term *terms, size_t n, const struct kind *owner,
-                           const struct kind *other, const struct node *a, const struct node *b)
-{
-    int64_t sum = 0;
-
-    for (size_t i = 0; i < n; i++)
-        if (term_means(&terms[i], owner, other) && same_topology(&terms[i], a, b))
-            sum += terms[i].weight;
-    return sum;
-}
-
-static int64_t company(struct session *s, const struct kind *kind, const struct node *node)
-{
-    const struct berth_affinity *mine = kind->spec->affinity;
-    int64_t sum = 0;
-
-    NODE_EACH (other, s->model) {
-        VEC_EACH (task, &other->tasks) {
-            const struct kind *there = (*task)->group->kind;
-            const struct berth_affinity *theirs = there->spec->affinity;
-            if (mine)
-                sum += terms_weigh(mine->pod_preferred, mine->n_pod_preferred, kind, there, node,
-                                   other) -
-                       terms_weigh(mine->anti_preferred, mine->n_anti_preferred, kind, there, node,
-                                   other);
-            if (theirs)
-                sum += terms_weigh(theirs->pod_preferred, theirs->n_pod_preferred, there, kind,
-                                   node, other) -
-                       terms_weigh(theirs->anti_preferred, theirs->n_anti_preferred, there, kind,
-                                   node, other);
-        }
-    }
-    return sum;
-}
-
 /* In profile `volcano` what those that are there would rather have counts for every newcomer. */
 static bool prefers_company(const struct session *s, const struct kind *kind)
 {
     const struct berth_affinity *a = kind->spec->affinity;
 
-    if (s->setup->is_reference && s->model->n_choosy_kinds)
+    if (s->setup->is_reference && s->model->choosy_kinds.n)
         return true;
     return a && (a->n_pod_preferred || a->n_anti_preferred);
 }
@@ -400,7 +347,7 @@ static void add_company(struct session *s, const struct kind *kind, const struct
     int64_t *sums = ARENA_NEW0_N(&s->arena, int64_t, c->n + 1), least = 0, most = 0;
 
     for (size_t i = 0; i < c->n; i++) {
-        sums[i] = company(s, kind, c->nodes[i]);
+        sums[i] = company_weighs(s, (struct kind *)kind, c->nodes[i]);
         least = i && sums[i] > least ? least : sums[i];
         most = i && sums[i] < most ? most : sums[i];
     }

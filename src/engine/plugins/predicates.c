@@ -9,6 +9,7 @@
 
 #include "base/str.h"
 #include "engine/claims.h"
+#include "engine/company.h"
 #include "engine/devices.h"
 #include "engine/match.h"
 #include "engine/plugins.h"
@@ -128,18 +129,21 @@ static bool uses_port(const struct task *task, uint16_t port)
 }
 
 /*
- * Evicted in this session: what is decided now reckons without it. In profile `volcano` a dry
+ * Whether what is decided reckons without those who were evicted in this session. In profile `volcano` a dry
  * run's removals are seen only by plugins one of these two hooks of which is on.
  */
-static bool is_leaving(const struct session *s, const struct plugin_use *use,
-                       const struct task *task)
+static bool sees_leaving(const struct session *s, const struct plugin_use *use)
 {
     const uint32_t seen =
         BERTH_HOOK_BIT(BERTH_HOOK_PREEMPTABLE) | BERTH_HOOK_BIT(BERTH_HOOK_ALLOCATABLE);
 
-    if (s->is_dry_run && s->setup->is_reference && !(use->enabled & seen))
-        return false;
-    return task->state == BERTH_TASK_RELEASING && task->evicted;
+    return !s->is_dry_run || !s->setup->is_reference || (use->enabled & seen);
+}
+
+static bool is_leaving(const struct session *s, const struct plugin_use *use,
+                       const struct task *task)
+{
+    return sees_leaving(s, use) && task->state == BERTH_TASK_RELEASING && task->evicted;
 }
 
 static bool port_is_taken(const struct session *s, const struct plugin_use *use,
@@ -154,97 +158,15 @@ static bool port_is_taken(const struct session *s, const struct plugin_use *use,
 
 /* --- Affinity between tasks */
 
-/* Whether a task is one that the term speaks of. */
-static bool term_means(const struct berth_pod_term *term, const struct kind *owner,
-                       const struct kind *other)
-{
-    if (term->namespaces.n ? !words_have(&term->namespaces, other->namespace_)
-                           : strcmp(owner->namespace_, other->namespace_) != 0)
-        return false;
-    return selector_holds(&term->selector, &other->spec->labels, NULL);
-}
-
-static bool same_topology(const struct berth_pod_term *term, const struct node *a,
-                          const struct node *b)
-{
-    const char *x, *y;
-
-    if (a == b)
-        return strcmp(term->topology_key, "kubernetes.io/hostname") == 0 ||
-               label_value(&a->kept->labels, term->topology_key);
-    if (!a->kept || !b->kept)
-        return false;
-    x = label_value(&a->kept->labels, term->topology_key);
-    y = label_value(&b->kept->labels, term->topology_key);
-    return x && y && strcmp(x, y) == 0;
-}
-
-/* Whether a task that the term means stands in the node's part of the cluster. */
-static bool company_is_there(struct session *s, const struct plugin_use *use,
-                             const struct berth_pod_term *term, const struct kind *owner,
-                             const struct node *node, bool *anywhere)
-{
-    NODE_EACH (other, s->model) {
-        bool here = same_topology(term, node, other);
-        if (!here && *anywhere)
-            continue;
-        VEC_EACH (task, &other->tasks) {
-            if (is_leaving(s, use, *task) || !term_means(term, owner, (*task)->group->kind))
-                continue;
-            *anywhere = true;
-            if (here)
-                return true;
-        }
-    }
-    return false;
-}
-
-static bool required_hold(struct session *s, const struct plugin_use *use, const struct kind *kind,
+static bool is_in_company(struct session *s, const struct plugin_use *use, const struct kind *kind,
                           const struct node *node)
 {
-    const struct berth_affinity *a = kind->spec->affinity;
-
-    for (size_t i = 0; a && i < a->n_pod_required; i++) {
-        const struct berth_pod_term *term = &a->pod_required[i];
-        bool anywhere = false;
-        if (company_is_there(s, use, term, kind, node, &anywhere))
-            continue;
-        /* The first of its sort may start the company where the topology exists. */
-        if (anywhere || !term_means(term, kind, kind) || !same_topology(term, node, node))
-            return false;
-    }
-    for (size_t i = 0; a && i < a->n_anti_required; i++) {
-        bool anywhere = false;
-        if (company_is_there(s, use, &a->anti_required[i], kind, node, &anywhere))
-            return false;
-    }
-    return true;
+    return company_holds(s, (struct kind *)kind, node, !sees_leaving(s, use));
 }
 
-/* Those that are there may not want this one near. */
-static bool others_bear_it(struct session *s, const struct plugin_use *use, const struct kind *kind,
-                           const struct node *node)
+static bool has_company(struct session *s, const struct kind *kind)
 {
-    NODE_EACH (other, s->model) {
-        VEC_EACH (task, &other->tasks) {
-            const struct kind *there = (*task)->group->kind;
-            const struct berth_affinity *a = there->spec->affinity;
-            if (!a || is_leaving(s, use, *task))
-                continue;
-            for (size_t i = 0; i < a->n_anti_required; i++)
-                if (term_means(&a->anti_required[i], there, kind) &&
-                    same_topology(&a->anti_required[i], node, other))
-                    return false;
-        }
-    }
-    return true;
-}
-
-static bool has_company(const struct session *s, const struct kind *kind)
-{
-    const struct berth_affinity *a = kind->spec->affinity;
-
-    return s->model->n_anti_kinds || (a && (a->n_pod_required || a->n_anti_required));
+    return company_matters(s, (struct kind *)kind);
 }
 
 static bool is_local(struct session *s, struct plugin_use *use, const struct kind *kind)
@@ -350,6 +272,14 @@ static bool minds(struct session *s, struct plugin_use *use, const struct kind *
            kind->spec->n_host_ports || kind->spec->claims.n;
 }
 
+static bool minds_leaving(struct session *s, struct plugin_use *use, const struct kind *kind)
+{
+    (void)s;
+    (void)use;
+    return (kind->spec->affinity && kind->spec->affinity->n_pod_required) ||
+           spread_is_asked(kind) || kind->spec->claims.n;
+}
+
 static enum wait_code predicate(struct session *s, struct plugin_use *use, const struct kind *kind,
                                 const struct node *node)
 {
@@ -358,8 +288,7 @@ static enum wait_code predicate(struct session *s, struct plugin_use *use, const
 
     if (a->node_affinity && affinity && names_node(affinity) && !node_terms_hold(affinity, node))
         return WAIT_AFFINITY;
-    if (a->pod_affinity && has_company(s, kind) &&
-        (!required_hold(s, use, kind, node) || !others_bear_it(s, use, kind, node)))
+    if (a->pod_affinity && has_company(s, kind) && !is_in_company(s, use, kind, node))
         return WAIT_AFFINITY;
     if (a->spread && spread_is_asked(kind) &&
         !spread_holds(s, &looked_of(s, use)->spread, kind, node))
@@ -407,4 +336,5 @@ const struct plugin plugin_predicates = {
     .predicate = predicate,
     .never = never,
     .minds = minds,
+    .minds_leaving = minds_leaving,
 };

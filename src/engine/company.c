@@ -1,0 +1,316 @@
+/* Company: see company.h. */
+#include "engine/company.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "engine/match.h"
+
+/* Where the tasks stand that one term is about. */
+struct stand {
+    bool counts_leaving;
+    uint64_t epoch, read; /* touches before number `read` are in it */
+    uint32_t *part_of;    /* by node->at; NOWHERE: of none; NULL: nobody asked yet */
+    uint32_t *n_on;       /* likewise: such tasks on the node */
+    uint64_t *n_in;       /* by part */
+    uint64_t n;
+};
+
+/* What terms of a class are about. */
+enum bond { NEAR, AWAY, LIKES, DISLIKES, N_BONDS };
+
+/* A term of others, or itself, that means a class. */
+struct foreign {
+    struct kind *kind;
+    enum bond bond;
+    size_t term;
+};
+
+struct company {
+    struct stand *meant[N_BONDS]; /* by term: the tasks that it means */
+    struct stand *own[N_BONDS];   /* likewise: tasks of the class itself */
+    struct foreign *keepers;      /* AWAY */
+    struct foreign *fans;         /* LIKES and DISLIKES */
+    size_t n_keepers, n_fans;
+};
+
+/* --- Terms */
+
+bool term_means(const struct berth_pod_term *term, const struct kind *owner,
+                const struct kind *other)
+{
+    if (term->namespaces.n ? !words_have(&term->namespaces, other->namespace_)
+                           : strcmp(owner->namespace_, other->namespace_) != 0)
+        return false;
+    return selector_holds(&term->selector, &other->spec->labels, NULL);
+}
+
+static bool is_by_node(const struct berth_pod_term *term)
+{
+    return strcmp(term->topology_key, "kubernetes.io/hostname") == 0;
+}
+
+static const char *value_on(const struct berth_pod_term *term, const struct node *node)
+{
+    return node->kept ? label_value(&node->kept->labels, term->topology_key) : NULL;
+}
+
+bool same_topology(const struct berth_pod_term *term, const struct node *a, const struct node *b)
+{
+    const char *x = value_on(term, a), *y;
+
+    if (a == b)
+        return is_by_node(term) || x;
+    y = value_on(term, b);
+    return x && y && strcmp(x, y) == 0;
+}
+
+/* --- Where they stand */
+
+struct valued {
+    const char *value;
+    uint32_t at;
+};
+
+static int by_value(const void *a, const void *b)
+{
+    return strcmp(((const struct valued *)a)->value, ((const struct valued *)b)->value);
+}
+
+/* Numbers the parts into which a term divides the cluster. */
+static void divide(struct session *s, const struct berth_pod_term *term, struct stand *stand)
+{
+    size_t n = s->model->nodes.n, n_valued = 0, n_parts = 0;
+    struct valued *valued = ARENA_NEW0_N(&s->arena, struct valued, n + 1);
+
+    stand->part_of = ARENA_NEW0_N(&s->arena, uint32_t, n + 1);
+    NODE_EACH (node, s->model) {
+        const char *value = value_on(term, node);
+        stand->part_of[node->at] = NOWHERE;
+        if (value)
+            valued[n_valued++] = (struct valued){ value, node->at };
+        else if (is_by_node(term))
+            stand->part_of[node->at] = (uint32_t)n_parts++;
+    }
+    qsort(valued, n_valued, sizeof(*valued), by_value);
+    for (size_t i = 0; i < n_valued; i++) {
+        n_parts += i == 0 || strcmp(valued[i - 1].value, valued[i].value) != 0;
+        stand->part_of[valued[i].at] = (uint32_t)(n_parts - 1);
+    }
+    stand->n_on = ARENA_NEW0_N(&s->arena, uint32_t, n + 1);
+    stand->n_in = ARENA_NEW0_N(&s->arena, uint64_t, n_parts + 1);
+}
+
+/* Whether a task is one of those that are counted: of the owner's, or whom the term means. */
+static bool counts(const struct stand *stand, const struct berth_pod_term *term,
+                   const struct kind *owner, bool own, const struct task *task)
+{
+    const struct kind *kind = task->group->kind;
+
+    if (task->state == BERTH_TASK_RELEASING && task->evicted && !stand->counts_leaving)
+        return false;
+    return own ? kind == owner : term_means(term, owner, kind);
+}
+
+static void recount(struct stand *stand, const struct berth_pod_term *term,
+                    const struct kind *owner, bool own, const struct node *node)
+{
+    uint32_t part = stand->part_of[node->at], n = 0;
+
+    VEC_EACH (task, &node->tasks)
+        n += counts(stand, term, owner, own, *task);
+    stand->n = stand->n - stand->n_on[node->at] + n;
+    if (part != NOWHERE)
+        stand->n_in[part] = stand->n_in[part] - stand->n_on[node->at] + n;
+    stand->n_on[node->at] = n;
+}
+
+/* Brings a count up to date. */
+static void look(struct session *s, struct stand *stand, const struct berth_pod_term *term,
+                 const struct kind *owner, bool own, bool counts_leaving)
+{
+    struct model *model = s->model;
+    uint64_t now = model->touched_base + model->touched.n;
+    bool anew = !stand->part_of || stand->epoch != model->epoch ||
+                stand->counts_leaving != counts_leaving || now - stand->read > model->nodes.n ||
+                s->in.is_cold;
+
+    if (!stand->part_of)
+        divide(s, term, stand);
+    stand->counts_leaving = counts_leaving;
+    for (; !anew && stand->read < now; stand->read++)
+        recount(stand, term, owner, own,
+                model->nodes.at[model->touched.at[stand->read - model->touched_base]]);
+    if (!anew)
+        return;
+    NODE_EACH (node, model)
+        recount(stand, term, owner, own, node);
+    stand->epoch = model->epoch;
+    stand->read = now;
+}
+
+/* --- Classes */
+
+static const struct berth_pod_term *terms_of(const struct kind *kind, enum bond bond, size_t *n)
+{
+    const struct berth_affinity *a = kind->spec->affinity;
+
+    *n = 0;
+    if (!a)
+        return NULL;
+    switch (bond) {
+    case NEAR:
+        *n = a->n_pod_required;
+        return a->pod_required;
+    case AWAY:
+        *n = a->n_anti_required;
+        return a->anti_required;
+    case LIKES:
+        *n = a->n_pod_preferred;
+        return a->pod_preferred;
+    case DISLIKES:
+        *n = a->n_anti_preferred;
+        return a->anti_preferred;
+    case N_BONDS:
+        break;
+    }
+    return NULL;
+}
+
+typedef VEC_OF(struct foreign) foreign_vec;
+
+/* Terms of another class that mean this one. */
+static void add_foreign(foreign_vec *found, struct kind *other, enum bond bond,
+                        const struct kind *kind)
+{
+    size_t n;
+    const struct berth_pod_term *terms = terms_of(other, bond, &n);
+
+    for (size_t i = 0; i < n; i++)
+        if (term_means(&terms[i], other, kind))
+            VEC_PUSH(found, ((struct foreign){ other, bond, i }));
+}
+
+static struct foreign *keep_list(struct session *s, foreign_vec *found, size_t *n)
+{
+    struct foreign *list =
+        found->n ? arena_copy(&s->arena, found->at, found->n * sizeof(*found->at)) : NULL;
+
+    *n = found->n;
+    VEC_FINI(found);
+    return list;
+}
+
+static struct company *company_of(struct session *s, struct kind *kind)
+{
+    foreign_vec keepers = { 0 }, fans = { 0 };
+    struct company *c = kind->company;
+    size_t n;
+
+    if (c && kind->company_of == s->number)
+        return c;
+    c = kind->company = ARENA_NEW0(&s->arena, struct company);
+    kind->company_of = s->number;
+    for (int bond = 0; bond < N_BONDS; bond++) {
+        terms_of(kind, (enum bond)bond, &n);
+        c->meant[bond] = ARENA_NEW0_N(&s->arena, struct stand, n + 1);
+        c->own[bond] = ARENA_NEW0_N(&s->arena, struct stand, n + 1);
+    }
+    VEC_EACH (other, &s->model->anti_kinds)
+        add_foreign(&keepers, *other, AWAY, kind);
+    VEC_EACH (other, &s->model->choosy_kinds) {
+        add_foreign(&fans, *other, LIKES, kind);
+        add_foreign(&fans, *other, DISLIKES, kind);
+    }
+    c->keepers = keep_list(s, &keepers, &c->n_keepers);
+    c->fans = keep_list(s, &fans, &c->n_fans);
+    return c;
+}
+
+bool company_matters(struct session *s, struct kind *kind)
+{
+    size_t n_near, n_away;
+
+    terms_of(kind, NEAR, &n_near);
+    terms_of(kind, AWAY, &n_away);
+    return n_near || n_away || company_of(s, kind)->n_keepers;
+}
+
+/* Where the tasks stand whom a term of the class means. */
+static const struct stand *look_at_meant(struct session *s, struct kind *kind, enum bond bond,
+                                         size_t i, bool counts_leaving)
+{
+    struct stand *stand = &company_of(s, kind)->meant[bond][i];
+    size_t n;
+
+    look(s, stand, &terms_of(kind, bond, &n)[i], kind, false, counts_leaving);
+    return stand;
+}
+
+/* Where those stand who have a term. */
+static const struct stand *look_at_owners(struct session *s, const struct foreign *foreign,
+                                          bool counts_leaving)
+{
+    struct stand *stand = &company_of(s, foreign->kind)->own[foreign->bond][foreign->term];
+    size_t n;
+
+    look(s, stand, &terms_of(foreign->kind, foreign->bond, &n)[foreign->term], foreign->kind, true,
+         counts_leaving);
+    return stand;
+}
+
+/* How many stand in the node's part. */
+static int64_t n_beside(const struct stand *stand, const struct node *node)
+{
+    uint32_t part = node->at == NOWHERE ? NOWHERE : stand->part_of[node->at];
+
+    return part == NOWHERE ? 0 : (int64_t)stand->n_in[part];
+}
+
+bool company_holds(struct session *s, struct kind *kind, const struct node *node,
+                   bool counts_leaving)
+{
+    const struct company *c = company_of(s, kind);
+    const struct berth_pod_term *terms;
+    size_t n;
+
+    terms = terms_of(kind, NEAR, &n);
+    for (size_t i = 0; i < n; i++) {
+        const struct stand *stand = look_at_meant(s, kind, NEAR, i, counts_leaving);
+        /* The first of its sort may start the company where the topology exists. */
+        if (!n_beside(stand, node) && (stand->n || !term_means(&terms[i], kind, kind) ||
+                                       !same_topology(&terms[i], node, node)))
+            return false;
+    }
+    terms_of(kind, AWAY, &n);
+    for (size_t i = 0; i < n; i++)
+        if (n_beside(look_at_meant(s, kind, AWAY, i, counts_leaving), node))
+            return false;
+    for (size_t i = 0; i < c->n_keepers; i++)
+        if (n_beside(look_at_owners(s, &c->keepers[i], counts_leaving), node))
+            return false;
+    return true;
+}
+
+int64_t company_weighs(struct session *s, struct kind *kind, const struct node *node)
+{
+    const struct company *c = company_of(s, kind);
+    int64_t sum = 0;
+
+    for (int bond = LIKES; bond <= DISLIKES; bond++) {
+        size_t n;
+        const struct berth_pod_term *terms = terms_of(kind, (enum bond)bond, &n);
+        for (size_t i = 0; i < n; i++)
+            sum += (bond == LIKES ? 1 : -1) * terms[i].weight *
+                   n_beside(look_at_meant(s, kind, (enum bond)bond, i, true), node);
+    }
+    for (size_t i = 0; i < c->n_fans; i++) {
+        const struct foreign *fan = &c->fans[i];
+        size_t n;
+        sum += (fan->bond == LIKES ? 1 : -1) *
+               terms_of(fan->kind, fan->bond, &n)[fan->term].weight *
+               n_beside(look_at_owners(s, fan, true), node);
+    }
+    return sum;
+}

@@ -1,0 +1,29 @@
+/*
+ * Company: which tasks a class of tasks wants near, or keeps away, and where such tasks stand.
+ *
+ * Who stands where is counted once a session for each term, by parts of the cluster, and then follows the nodes that
+ * are touched: to ask about a node costs the same however large the cluster is.
+ */
+#ifndef ENGINE_COMPANY_H
+#define ENGINE_COMPANY_H
+
+#include "engine/session.h"
+
+/** Whether a term of a class speaks of tasks of another. */
+bool term_means(const struct berth_pod_term *term, const struct kind *owner,
+                const struct kind *other);
+/** Whether two nodes are of the same part, as a term divides the cluster. */
+bool same_topology(const struct berth_pod_term *term, const struct node *a, const struct node *b);
+
+/** Whether it matters to a class where others are: by required terms of its own, or of those that keep it away. */
+bool company_matters(struct session *s, struct kind *kind);
+/**
+ * Whether a node has the company that a class requires, none that it keeps away, and none that keeps it away.
+ * `counts_leaving`: those who are evicted in this session count as if they stayed.
+ */
+bool company_holds(struct session *s, struct kind *kind, const struct node *node,
+                   bool counts_leaving);
+/** How gladly a class is seen on a node, and likes to be there: weights of preferred terms, times the tasks. */
+int64_t company_weighs(struct session *s, struct kind *kind, const struct node *node);
+
+#endif
