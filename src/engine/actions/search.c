@@ -65,6 +65,8 @@ struct search {
     size_t n_classes;
     size_t n_tasks, spare; /* how many may be left out */
     const struct ways *ways;
+    struct arena
+        arena; /* of the search alone: gangs that wait are many, and what they leave must not add up */
     int64_t steps, looks; /* left */
     struct turn *turns;
     size_t n_turns;
@@ -96,14 +98,14 @@ static void class_add(struct search *search, struct kind *kind, size_t n)
 
     res_add_asks(asks, &kind->asks, 1);
     *class = (struct class){ .kind = kind,
-                             .tasks = ARENA_NEW0_N(&s->arena, struct task *, n + 1),
+                             .tasks = ARENA_NEW0_N(&search->arena, struct task *, n + 1),
                              .share = res_dominant(s, asks, s->total),
                              .at = search->n_classes++ };
 }
 
 static void set_classes(struct search *search, const struct victims *list)
 {
-    search->classes = ARENA_NEW0_N(&search->s->arena, struct class, search->job->n_groups + 1);
+    search->classes = ARENA_NEW0_N(&search->arena, struct class, search->job->n_groups + 1);
     for (size_t i = 0; i < list->n; i++) {
         struct kind *kind = list->at[i]->group->kind;
         struct class *class = class_of(search, kind);
@@ -135,11 +137,11 @@ static bool is_worth_it(const struct search *search)
 }
 
 /* By node and dimension what is free there, or would be if all went who may go for the gang. */
-static int64_t *list_room(const struct search *search)
+static int64_t *list_room(struct search *search)
 {
     struct session *s = search->s;
     const struct model *model = s->model;
-    int64_t *room = ARENA_NEW0_N(&s->arena, int64_t, model->nodes.n * model->dims.n + 1),
+    int64_t *room = ARENA_NEW0_N(&search->arena, int64_t, model->nodes.n * model->dims.n + 1),
             *at = room;
 
     for (size_t i = 0; i < model->nodes.n; i++, at += model->dims.n) {
@@ -157,12 +159,12 @@ static int64_t *list_room(const struct search *search)
 }
 
 /* Whether the nodes have enough, class by class and in sum; without it no way is looked for. */
-static bool has_enough(const struct search *search)
+static bool has_enough(struct search *search)
 {
     struct session *s = search->s;
     const struct model *model = s->model;
     wide *free = res_new(s), *asks = res_new(s);
-    bool *counted = ARENA_NEW0_N(&s->arena, bool, model->nodes.n + 1);
+    bool *counted = ARENA_NEW0_N(&search->arena, bool, model->nodes.n + 1);
     const int64_t *room = list_room(search);
 
     for (size_t i = 0; i < search->n_classes; i++) {
@@ -326,11 +328,11 @@ static void open_class(struct search *search, struct class *class)
                  search->ways->clears; /* those who would go may differ */
 
     if (!class->nodes) {
-        class->ranked = ARENA_NEW0_N(&s->arena, struct ranked, n + 1);
-        class->nodes = ARENA_NEW0_N(&s->arena, struct node *, n + 1);
-        class->scores = ARENA_NEW0_N(&s->arena, double, n + 1);
-        class->like_last = ARENA_NEW0_N(&s->arena, bool, n + 1);
-        class->n_on = ARENA_NEW0_N(&s->arena, uint32_t, n + 1);
+        class->ranked = ARENA_NEW0_N(&search->arena, struct ranked, n + 1);
+        class->nodes = ARENA_NEW0_N(&search->arena, struct node *, n + 1);
+        class->scores = ARENA_NEW0_N(&search->arena, double, n + 1);
+        class->like_last = ARENA_NEW0_N(&search->arena, bool, n + 1);
+        class->n_on = ARENA_NEW0_N(&search->arena, uint32_t, n + 1);
     }
     ranked = class->ranked;
     for (size_t i = 0; i < n; i++) {
@@ -398,11 +400,11 @@ static size_t n_joint_ways(const struct search *search, const struct turn *turn)
 }
 
 /* What the members ask for together in one of the ways, counted from 1: it alone, with one of its class, and so on. */
-static struct asks asks_of_joint(const struct search *search, const struct turn *turn)
+static struct asks asks_of_joint(struct search *search, const struct turn *turn)
 {
     struct session *s = search->s;
-    wide *sum = ARENA_NEW0_N(&s->arena, wide, s->model->dims.n + 1);
-    struct asks asks = { ARENA_NEW0_N(&s->arena, struct ask, s->model->dims.n + 1), 0 };
+    wide *sum = ARENA_NEW0_N(&search->arena, wide, s->model->dims.n + 1);
+    struct asks asks = { ARENA_NEW0_N(&search->arena, struct ask, s->model->dims.n + 1), 0 };
     size_t way = turn->joint_way - 1;
 
     for (size_t i = turn->class; i < search->n_classes; i++) {
@@ -521,7 +523,7 @@ static bool go_on(struct search *search, const struct turn *turn)
 
 static bool all_ways(struct search *search)
 {
-    search->turns = ARENA_NEW0_N(&search->s->arena, struct turn, search->n_tasks + 1);
+    search->turns = ARENA_NEW0_N(&search->arena, struct turn, search->n_tasks + 1);
     search->n_turns = 0;
     push(search, 0, 0, 0);
     while (search->n_turns) {
@@ -548,27 +550,35 @@ static bool all_ways(struct search *search)
     return false;
 }
 
+static bool find_way(struct search *search, struct statement *stmt, const struct victims *tasks)
+{
+    int64_t needed = n_needed(search);
+
+    set_classes(search, tasks);
+    if (!is_worth_it(search) || needed < 0 || (int64_t)search->n_tasks < needed)
+        return false;
+    search->spare = search->n_tasks - (size_t)needed;
+    if (!has_enough(search))
+        return false;
+    if (largest_first(search, stmt))
+        return true;
+    statement_discard(stmt);
+    if (all_ways(search))
+        return true;
+    statement_discard(stmt);
+    return false;
+}
+
 bool gang_search(struct statement *stmt, struct job *job, const struct victims *tasks,
                  const struct ways *ways)
 {
-    struct session *s = stmt->s;
-    struct search search = { .s = s, .job = job, .ways = ways, .steps = ways->steps };
-    int64_t needed = n_needed(&search);
+    struct search search = { .s = stmt->s, .job = job, .ways = ways, .steps = ways->steps };
+    bool found;
 
     search.looks = search.steps > INT64_MAX / LOOKS ? INT64_MAX : search.steps * LOOKS;
     if (search.steps <= 0 || job_n_ready(job) >= job->min_available)
         return false;
-    set_classes(&search, tasks);
-    if (!is_worth_it(&search) || needed < 0 || (int64_t)search.n_tasks < needed)
-        return false;
-    search.spare = search.n_tasks - (size_t)needed;
-    if (!has_enough(&search))
-        return false;
-    if (largest_first(&search, stmt))
-        return true;
-    statement_discard(stmt);
-    if (all_ways(&search))
-        return true;
-    statement_discard(stmt);
-    return false;
+    found = find_way(&search, stmt, tasks);
+    arena_fini(&search.arena);
+    return found;
 }
