@@ -106,8 +106,10 @@ static uint64_t most_of(struct session *s, const struct group *group, uint64_t e
     struct could *could = &kind->could;
     uint64_t n;
 
-    if (could->read != s->model->fleet || s->in.is_cold)
+    /* Once a session at most: what that orders takes no machine from who could have one. */
+    if (could->read != s->model->fleet || (s->in.is_cold && could->number != s->number))
         *could = (struct could){ .read = s->model->fleet,
+                                 .number = s->number,
                                  .at = could->at,
                                  .allowed = most_allowed(s, kind),
                                  .may_come = provision_may_serve(s, group) };

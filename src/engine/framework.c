@@ -353,24 +353,25 @@ bool queue_is_overused(struct session *s, const struct queue *queue)
     return false;
 }
 
-bool queue_is_preemptive(struct session *s, const struct queue *queue, const struct task *task)
+bool queue_is_preemptive(struct session *s, const struct queue *queue, const struct task *task,
+                         bool rides)
 {
     USES (use, s, HOOKED_PREEMPTIVE)
-        if (!use->plugin->preemptive(s, use, queue, task))
+        if (!use->plugin->preemptive(s, use, queue, task, rides))
             return false;
     return true;
 }
 
 /* As if it asked for so much, below 0 too, in one task. */
 static bool may_take_back(struct session *s, const struct queue *queue, const struct group *like,
-                          const struct asks *asks)
+                          const struct asks *asks, bool rides)
 {
     struct kind kind = kind_asking(s->model, like->kind, *asks);
     struct group group = *like;
     struct task task = { .group = &group };
 
     group.kind = &kind;
-    return queue_is_preemptive(s, queue, &task);
+    return queue_is_preemptive(s, queue, &task, rides);
 }
 
 bool queue_may_take_back(struct session *s, const struct queue *queue, const struct group *like,
@@ -381,18 +382,18 @@ bool queue_may_take_back(struct session *s, const struct queue *queue, const str
     for (uint32_t d = 0; d < s->model->dims.n; d++)
         if (need[d] > 0)
             asks.at[asks.n++] = (struct ask){ d, wide_clamp(need[d]) };
-    return may_take_back(s, queue, like, &asks);
+    return may_take_back(s, queue, like, &asks, false);
 }
 
 bool queue_is_within(struct session *s, const struct queue *queue, const struct group *like,
-                     const wide *less)
+                     const wide *less, bool rides)
 {
     const struct asks *own = &like->kind->asks;
     struct asks asks = { ARENA_NEW0_N(s->lists, struct ask, own->n + 1), own->n };
 
     for (size_t i = 0; i < own->n; i++)
         asks.at[i] = (struct ask){ own->at[i].dim, wide_clamp(-less[own->at[i].dim]) };
-    return may_take_back(s, queue, like, &asks);
+    return may_take_back(s, queue, like, &asks, rides);
 }
 
 bool queue_may_allocate(struct session *s, const struct queue *queue, const struct kind *kind,

@@ -149,9 +149,9 @@ struct plugin {
     /** Adds tasks that must go for no other's sake. */
     void (*victims)(struct session *s, struct plugin_use *use, struct victims *to);
     bool (*overused)(struct session *s, struct plugin_use *use, const struct queue *queue);
-    /** Whether the queue may take room back for this task. */
+    /** Whether the queue may take room back for this task; `rides`: on a machine on its way. */
     bool (*preemptive)(struct session *s, struct plugin_use *use, const struct queue *queue,
-                       const struct task *task);
+                       const struct task *task, bool rides);
     bool (*allocatable)(struct session *s, struct plugin_use *use, const struct queue *queue,
                         const struct kind *kind, struct why *why);
     /** Whether a task may begin beside all that is there yet: who is evicted in this session, too. */
@@ -278,9 +278,11 @@ bool sub_job_is_pipelined(struct session *s, const struct sub_job *sub);
 bool job_may_enqueue(struct session *s, const struct job *job, struct why *why);
 void job_note_enqueued(struct session *s, const struct job *job);
 bool queue_is_overused(struct session *s, const struct queue *queue);
-bool queue_is_preemptive(struct session *s, const struct queue *queue, const struct task *task);
+/** Whether a queue may take room back for a task: on nodes that are there, or (rides) on a machine on its way. */
+bool queue_is_preemptive(struct session *s, const struct queue *queue, const struct task *task,
+                         bool rides);
 /**
- * Whether a queue may take so much back, asked as if it were one task.
+ * Whether a queue may take so much back on nodes that are there, asked as if it were one task.
  *
  * @like  a group of the job
  * @need  need[n_dims]
@@ -289,12 +291,12 @@ bool queue_may_take_back(struct session *s, const struct queue *queue, const str
                          const wide *need);
 /**
  * Whether a queue would hold no more than it could take back, in what tasks of a group ask for, if it held
- * so much less.
+ * so much less; `rides`: with what it holds on machines on their way.
  *
  * @less  less[n_dims]
  */
 bool queue_is_within(struct session *s, const struct queue *queue, const struct group *like,
-                     const wide *less);
+                     const wide *less, bool rides);
 bool queue_may_allocate(struct session *s, const struct queue *queue, const struct kind *kind,
                         struct why *why);
 /** Whether what a task's queue may have may begin at once, beside all that has not ended yet. */

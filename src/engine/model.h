@@ -250,6 +250,7 @@ struct kind {
     uint64_t n_ever;      /* see reasons.c; UINT64_MAX: not counted yet */
     struct could {        /* how many could run at a time: see demand.c */
         uint64_t read;    /* for which model->fleet; 0: not asked yet */
+        uint64_t number;  /* in which session */
         uint64_t n;       /* so many on the nodes at least, */
         bool is_all;      /* and no more */
         uint32_t at;      /* the node that is looked at first */

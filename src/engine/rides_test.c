@@ -638,7 +638,7 @@ static void come_to_rest(struct story *t)
 
 TEST(rides_histories_with_machines_to_order)
 {
-    uint64_t random = test_seed(), n = rounds(100);
+    uint64_t random = test_seed(), n = rounds(300);
 
     for (uint64_t i = 0; i < n; i++) {
         struct story *t = NEW0(struct story);

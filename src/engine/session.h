@@ -130,9 +130,12 @@ struct session {
     struct topology *topology;
     struct protect *protect; /* NULL until a job has room kept */
     struct hunts *hunts;     /* see hunt.h; NULL until somebody takes room */
-    /* Of two queues at most of which somebody waits who could take room back: see take_may_evict. */
-    const struct queue *claimants[2];
-    bool knows_claimants;
+    /* Of two queues at most of which somebody waits who could take room back, on nodes that are there and on machines
+     * on their way: see take_may_evict. */
+    struct claimants {
+        const struct queue *at[2];
+        bool is_known;
+    } claimants[2];
 };
 
 struct statement {

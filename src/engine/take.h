@@ -19,6 +19,11 @@ void take_room_whole(struct statement *stmt, const struct held_room *room, const
 
 /** Promises a task room that nobody holds, if its queue may have more. */
 void take_free(struct session *s, struct task *task);
+/**
+ * Whether a task's queue may take room back for it. Of a job of which some would ride all is held against the share, with
+ * all that rides.
+ */
+bool take_may_reclaim(struct session *s, const struct task *task);
 /** Promises a task room where that costs others least, and takes it from them; false: there is none. */
 bool take_held(struct session *s, struct task *task, bool reclaim);
 
@@ -37,9 +42,15 @@ bool take_is_within(struct session *s, const struct job *job);
  */
 bool take_is_over(struct session *s, const struct job *job);
 /**
- * Whether a job may evict those of its own queue that a statement evicts for it. Where somebody waits who could
- * take room back, one that goes beyond its queue's share evicts nobody there either: in allocate less urgent ones that stay within the
- * share may pass it, and keep what they got. What is only held has no work to lose.
+ * Whether somebody waits, or waited when it was first asked in this session, who could take room back from the job's
+ * queue: on nodes that are there, or (rides) on machines on their way.
+ */
+bool take_has_claimants(struct session *s, const struct job *job, bool rides);
+/**
+ * Whether a job may evict those of its own queue that a statement evicts for it, and take what is held for them. Where
+ * somebody waits who could take room back, one that goes beyond its queue's share does so to nobody there either: less
+ * urgent ones that stay within the share may pass it, and keep what they got. Else that would be taken back from it,
+ * and go round for ever.
  */
 bool take_may_evict(const struct statement *stmt, const struct job *job);
 

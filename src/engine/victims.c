@@ -144,19 +144,19 @@ static int64_t n_losable(const struct session *s, const struct job *job)
     return budget < spare ? budget : spare;
 }
 
-void job_add_losable(const struct session *s, const struct job *job, wide *to)
+void job_add_losable(const struct session *s, const struct job *job, bool rides, wide *to)
 {
     bool held_go = job_may_go_whole(s, job, true);
-    int64_t n = n_losable(s, job);
+    int64_t n = rides ? 0 : n_losable(s, job);
 
-    if (held_go && n == INT64_MAX) {
+    if (n == INT64_MAX && !job->n[BERTH_TASK_PIPELINED]) {
         res_job(s, job, true, to);
         return;
     }
     for (size_t i = job->n_tasks; i-- > 0;) { /* as victims: the last goes first */
         const struct task *task = &job->tasks[i];
         bool goes = task->state == BERTH_TASK_PIPELINED
-                        ? held_go && !task->is_told
+                        ? held_go && !task->is_told && task_is_on_machine(task) == rides
                         : state_is_allocated(task->state) && n > 0 && !is_spared(s, task->group);
         if (!goes)
             continue;

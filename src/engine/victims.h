@@ -38,10 +38,11 @@ bool task_is_vital(const struct task *task);
 /** Whether none of a job's tasks that run, or (held) are promised room, is spared evictions. */
 bool job_may_go_whole(const struct session *s, const struct job *job, bool held);
 /**
- * Adds what of a job evictions could free: all of it, or no more than it has above its minimum where some
- * of its tasks are spared, or its budget does not let all go. What it was promised in this session is of that.
+ * Adds what of a job evictions could free on nodes that are there: all of it, or no more than it has above its minimum
+ * where some of its tasks are spared, or its budget does not let all go. What it was promised in this session is of
+ * that. `rides`: what others could take of it on machines on their way instead.
  */
-void job_add_losable(const struct session *s, const struct job *job, wide *to);
+void job_add_losable(const struct session *s, const struct job *job, bool rides, wide *to);
 
 /** How many of a job's running tasks its budget lets go, below 0 if too few run; INT64_MAX: any. */
 int64_t job_may_lose(const struct job *job);

@@ -379,7 +379,7 @@ static bool goes_beyond(struct session *s, struct job *job)
     if (next == seat->list.n)
         return false;
     if (ready + 1 >= job->min_available)
-        return !queue_is_preemptive(s, job->queue, seat->list.at[next]);
+        return !queue_is_preemptive(s, job->queue, seat->list.at[next], false);
     s->lists = &s->scratch; /* turns are many; what they leave must not add up */
     beyond = !queue_may_take_back(s, job->queue, seat->list.at[next]->group,
                                   sum_of_next(s, &seat->list, job->min_available - ready));

@@ -403,6 +403,9 @@ bool clear_node(struct statement *stmt, struct task *task, struct node *node, bo
     struct victims first = { 0 };
     bool found;
 
+    if (node->kept->state == NODE_COMING && reclaim &&
+        !queue_is_preemptive(s, task->group->job->queue, task, true))
+        return false;
     if (node->kept->state == NODE_COMING && fits(s, task, node))
         return true; /* it rides there, and nobody need lose what is held elsewhere */
     find_victims(&c, &first);

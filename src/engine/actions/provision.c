@@ -14,6 +14,7 @@
 #include "engine/actions.h"
 #include "engine/beam.h"
 #include "engine/serverless.h"
+#include "engine/take.h"
 #include "engine/tenants.h"
 
 struct way {
@@ -282,8 +283,20 @@ bool provision_may_serve(struct session *s, const struct group *group)
                                                       : group->kind);
 }
 
-/* Whether its queue may have more: no machine is ordered for what it could not use. What is left over of held
- * room that was taken is not for who goes beyond its share: whoever lost it looks for room in the next cycle. */
+/*
+ * Whether nobody would take it back from a task at once. What is left over of held room that was taken is not for who
+ * goes beyond its share: whoever lost it looks for room in the next cycle. Nor does a job get more beside what is held
+ * for it while others could take that: they would have all of it.
+ */
+static bool keeps(struct session *s, const struct task *task)
+{
+    const struct job *job = task->group->job;
+
+    return !s->setup->takes_back || queue_is_preemptive(s, job->queue, task, true) ||
+           (!s->n_taken && !(job->n[BERTH_TASK_PIPELINED] && take_has_claimants(s, job, true)));
+}
+
+/* Whether its queue may have more: no machine is ordered for what it could not use. */
 static bool queue_lets(struct way *way, const struct task *task)
 {
     const struct queue *queue = task->group->job->queue;
@@ -291,9 +304,7 @@ static bool queue_lets(struct way *way, const struct task *task)
 
     return way->is_whole || !queue ||
            (!queue_is_overused(way->s, queue) &&
-            queue_may_allocate(way->s, queue, task->group->kind, &why) &&
-            (!way->s->n_taken || !way->s->setup->takes_back ||
-             queue_is_preemptive(way->s, queue, task)));
+            queue_may_allocate(way->s, queue, task->group->kind, &why) && keeps(way->s, task));
 }
 
 /* Goes a task's whole way; what is done stands in the statement. */

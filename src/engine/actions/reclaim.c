@@ -81,7 +81,7 @@ static bool visit(struct session *s, struct job *job)
     tasks = tasks_pending(s, job, true);
     for (size_t i = 0; i < tasks.n && job_is_starving(s, job); i++) {
         struct task *task = tasks.at[i];
-        if (task_may_preempt(task) && queue_is_preemptive(s, job->queue, task))
+        if (task_may_preempt(task) && queue_is_preemptive(s, job->queue, task, false))
             reclaim(s, task);
     }
     if (!job_is_pipelined(s, job)) {

@@ -445,8 +445,7 @@ static bool put_cleared(struct search *search, struct turn *turn)
     struct statement stmt = { s, turn->mark };
     size_t most = n_joint_ways(search, turn);
 
-    if (!may_clear(search, task, node) ||
-        (search->ways->reclaim && !queue_is_preemptive(s, search->job->queue, task)))
+    if (!may_clear(search, task, node) || (search->ways->reclaim && !take_may_reclaim(s, task)))
         return false;
     while (turn->joint_way < most && search->looks > 0) {
         search->looks -= CLEAR_LOOKS;

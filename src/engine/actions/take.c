@@ -139,6 +139,22 @@ void take_free(struct session *s, struct task *task)
         statement_pipeline(&stmt, task, choice.node, false, choice.score);
 }
 
+/* Whether some of what a job was promised is on machines on their way. */
+static bool job_rides(const struct session *s, const struct job *job)
+{
+    for (size_t i = 0; s->model->n_coming && job->n[BERTH_TASK_PIPELINED] && i < job->n_tasks; i++)
+        if (job->tasks[i].state == BERTH_TASK_PIPELINED && task_is_on_machine(&job->tasks[i]))
+            return true;
+    return false;
+}
+
+bool take_may_reclaim(struct session *s, const struct task *task)
+{
+    const struct job *job = task->group->job;
+
+    return queue_is_preemptive(s, job->queue, task, job_rides(s, job));
+}
+
 bool take_held(struct session *s, struct task *task, bool reclaim)
 {
     const struct queue *queue = task->group->job->queue;
@@ -147,8 +163,8 @@ bool take_held(struct session *s, struct task *task, bool reclaim)
     struct why why;
 
     if (!task_may_preempt(task) ||
-        (reclaim && (!queue_may_allocate(s, queue, task->group->kind, &why) ||
-                     !queue_is_preemptive(s, queue, task))))
+        (reclaim &&
+         (!queue_may_allocate(s, queue, task->group->kind, &why) || !take_may_reclaim(s, task))))
         return false;
     may_be = victims_may_be(s, task->group->job, reclaim);
     /* On a machine on its way there may be room that nobody need lose. */
@@ -221,17 +237,29 @@ static void note_failed(struct session *s, struct job *job, size_t n, bool recla
         *f = (struct take_failure){ s->number, s->log.n, job->priority, take_goal(s, job) };
 }
 
+/* Whether it promises room on a machine on its way. */
+static bool op_rides(const struct op *op)
+{
+    return op->kind == OP_PIPELINE && op->node->kept->state == NODE_COMING;
+}
+
+/* Whether some of what is promised is on machines on their way. */
+static bool has_rides(const struct statement *stmt)
+{
+    for (size_t i = stmt->mark; i < stmt->s->log.n; i++)
+        if (op_rides(&stmt->s->log.at[i]))
+            return true;
+    return false;
+}
+
 /* Whether all that was promised is free, now that others have lost what was held for them. */
 static bool is_all_free(const struct statement *stmt)
 {
     const struct session *s = stmt->s;
 
-    for (size_t i = stmt->mark; i < s->log.n; i++) {
-        const struct op *op = &s->log.at[i];
-        if (op->kind == OP_EVICT ||
-            (op->kind == OP_PIPELINE && op->node->kept->state == NODE_COMING))
+    for (size_t i = stmt->mark; i < s->log.n; i++)
+        if (s->log.at[i].kind == OP_EVICT || op_rides(&s->log.at[i]))
             return false;
-    }
     return true;
 }
 
@@ -283,28 +311,29 @@ void take_settle(struct statement *stmt, struct job *job)
 }
 
 /* Whether a job's queue is at or under its fair share, in what the job asks for, if it held so much less. */
-static bool is_within(struct session *s, const struct job *job, const wide *less)
+static bool is_within(struct session *s, const struct job *job, const wide *less, bool rides)
 {
     for (size_t g = 0; g < job->n_groups; g++)
-        if (!queue_is_within(s, job->queue, &job->groups[g], less))
+        if (!queue_is_within(s, job->queue, &job->groups[g], less, rides))
             return false;
     return true;
 }
 
 /* Whether a queue is at or under its fair share in what the job asks for. */
-static bool is_queue_within(struct session *s, const struct queue *queue, const struct job *job)
+static bool is_queue_within(struct session *s, const struct queue *queue, const struct job *job,
+                            bool rides)
 {
     const wide *none = ARENA_NEW0_N(s->lists, wide, s->model->dims.n + 1);
 
     for (size_t g = 0; g < job->n_groups; g++)
-        if (!queue_is_within(s, queue, &job->groups[g], none))
+        if (!queue_is_within(s, queue, &job->groups[g], none, rides))
             return false;
     return true;
 }
 
 bool take_is_within(struct session *s, const struct job *job)
 {
-    return is_queue_within(s, job->queue, job);
+    return is_queue_within(s, job->queue, job, job_rides(s, job));
 }
 
 bool take_is_over(struct session *s, const struct job *job)
@@ -316,7 +345,7 @@ bool take_is_over(struct session *s, const struct job *job)
         return false;
     s->lists = &s->scratch; /* asked of each that gets something */
     for (int depth = 0; queue && queue->kept && !is_over && depth <= QUEUE_DEPTH_MAX; depth++) {
-        is_over = !is_queue_within(s, queue, job);
+        is_over = !is_queue_within(s, queue, job, false);
         queue = queue_find(s->model, queue->kept->parent);
     }
     s->lists = &s->arena;
@@ -327,22 +356,47 @@ bool take_is_over(struct session *s, const struct job *job)
 /*
  * Whether what the job holds and is promised keeps its queue at or under its fair share, beside those of the
  * queue that are no less urgent. Those that are less urgent are counted only if the queue is over it with
- * them, and then what of them nobody could evict: it cannot be taken back before this one.
+ * them, and then what of them nobody could evict: it cannot be taken back before this one. (`rides`: with what is held
+ * on machines on their way, for which nobody is evicted.)
  */
-static bool stays_within(struct session *s, const struct job *job)
+static bool stays_within(struct session *s, const struct job *job, bool rides)
 {
     wide *below = ARENA_NEW0_N(s->lists, wide, s->model->dims.n + 1);
 
-    if (is_within(s, job, below))
+    if (is_within(s, job, below, rides))
         return true;
     for (const struct job *other = job->queue->first; other; other = other->queue_next)
         if (other->priority < job->priority)
-            job_add_losable(s, other, below);
-    return is_within(s, job, below);
+            job_add_losable(s, other, rides, below);
+    return is_within(s, job, below, rides);
+}
+
+/* Whether some machine on its way could take a task of the class if nobody had room there. */
+static bool may_ride(struct session *s, const struct kind *kind)
+{
+    const struct asks *asks = &kind->asks;
+
+    NODE_EACH (node, s->model) {
+        size_t i = 0;
+        if (node->kept->state != NODE_COMING || !fit_suits(s, kind, node))
+            continue;
+        while (i < asks->n &&
+               asks->at[i].value <= s->model->columns[asks->at[i].dim].offers[node->at])
+            i++;
+        if (i == asks->n)
+            return true;
+    }
+    return false;
+}
+
+/* Whether a task waits for room of a sort; who rides would rather have some that is there. */
+static bool is_waiting(const struct task *task, bool rides)
+{
+    return task->state == BERTH_TASK_PENDING || (!rides && task_is_on_machine(task));
 }
 
 /* Whether a waiting job could take room back from another queue, now and somewhere. */
-static bool is_claimant(struct session *s, struct job *job)
+static bool is_claimant(struct session *s, struct job *job, bool rides)
 {
     const struct group *last = NULL;
     struct why why;
@@ -351,50 +405,51 @@ static bool is_claimant(struct session *s, struct job *job)
         return false;
     for (size_t i = 0; i < job->n_tasks; i++) {
         const struct task *task = &job->tasks[i];
-        if (task->state != BERTH_TASK_PENDING || task->group == last)
+        if (!is_waiting(task, rides) || task->group == last)
             continue;
         last = task->group;
-        if (task_may_preempt(task) && queue_is_preemptive(s, job->queue, task) &&
-            task_may_start(s, task, &why) && kind_n_ever(s, task->group->kind) > 0)
+        if (task_may_preempt(task) && queue_is_preemptive(s, job->queue, task, rides) &&
+            task_may_start(s, task, &why) &&
+            (rides ? may_ride(s, task->group->kind) : kind_n_ever(s, task->group->kind) > 0))
             return true;
     }
     return false;
 }
 
-static void find_claimants(struct session *s)
+static void find_claimants(struct session *s, struct claimants *found, bool rides)
 {
     size_t n = 0;
 
     JOB_EACH (job, s->model)
-        if (n < COUNT_OF(s->claimants) && job->queue && job->queue != s->claimants[0] &&
-            is_claimant(s, job))
-            s->claimants[n++] = job->queue;
-    s->knows_claimants = true;
+        if (n < COUNT_OF(found->at) && job->queue && job->queue != found->at[0] &&
+            is_claimant(s, job, rides))
+            found->at[n++] = job->queue;
+    found->is_known = true;
 }
 
-/* Whether somebody waits, or waited when it was first asked, who could take room back from the job's queue. */
-static bool has_claimants(struct session *s, const struct job *mine)
+bool take_has_claimants(struct session *s, const struct job *mine, bool rides)
 {
+    struct claimants *found = &s->claimants[rides];
+
     if (mine->queue->kept->not_reclaimable)
         return false;
-    if (!s->knows_claimants)
-        find_claimants(s);
-    for (size_t i = 0; i < COUNT_OF(s->claimants); i++)
-        if (s->claimants[i] && s->claimants[i] != mine->queue)
+    if (!found->is_known)
+        find_claimants(s, found, rides);
+    for (size_t i = 0; i < COUNT_OF(found->at); i++)
+        if (found->at[i] && found->at[i] != mine->queue)
             return true;
     return false;
 }
 
 bool take_may_evict(const struct statement *stmt, const struct job *job)
 {
-    const struct session *s = stmt->s;
+    struct session *s = stmt->s;
+    bool rides;
 
-    if (!s->setup->takes_back)
+    if (!s->setup->takes_back || !statement_has_losers(stmt))
         return true;
-    for (size_t i = stmt->mark; i < s->log.n; i++)
-        if (s->log.at[i].kind == OP_EVICT)
-            return stays_within(stmt->s, job) || !has_claimants(stmt->s, job);
-    return true;
+    rides = has_rides(stmt);
+    return stays_within(s, job, rides) || !take_has_claimants(s, job, rides);
 }
 
 /* Whether no room could be made for it in its turn before, and nobody got or lost any since. */
@@ -406,14 +461,10 @@ static bool was_in_vain(struct session *s, struct job *job, bool reclaim)
 /* Whether some are evicted for a job that waits for a machine all the same. */
 static bool is_in_vain(const struct statement *stmt)
 {
-    bool evicts = false, rides = false;
-
-    for (size_t i = stmt->mark; i < stmt->s->log.n; i++) {
-        const struct op *op = &stmt->s->log.at[i];
-        evicts = evicts || op->kind == OP_EVICT;
-        rides = rides || (op->kind == OP_PIPELINE && op->node->kept->state == NODE_COMING);
-    }
-    return evicts && rides;
+    for (size_t i = stmt->mark; i < stmt->s->log.n; i++)
+        if (stmt->s->log.at[i].kind == OP_EVICT)
+            return has_rides(stmt);
+    return false;
 }
 
 /* Where members got no room one by one, in their order and onto what is free first, the gang may yet as a whole. */
@@ -449,7 +500,7 @@ static bool find_room(struct statement *stmt, struct job *job, bool reclaim)
         if (tasks.at[i]->state != BERTH_TASK_PENDING)
             continue;
         /* Who went for another may have left more than that needs; the share is judged all the same. */
-        if (s->log.n > n && (!reclaim || queue_is_preemptive(s, job->queue, tasks.at[i])))
+        if (s->log.n > n && (!reclaim || take_may_reclaim(s, tasks.at[i])))
             take_free(s, tasks.at[i]);
         if (tasks.at[i]->state == BERTH_TASK_PENDING)
             take_held(s, tasks.at[i], reclaim);
@@ -472,7 +523,8 @@ static bool find_room(struct statement *stmt, struct job *job, bool reclaim)
     }
     if (!reclaim && !take_may_evict(stmt, job)) {
         statement_discard(stmt);
-        note_failed(s, job, tasks.n, reclaim);
+        if (!s->model->n_coming) /* who may not evict the same ones may ride */
+            note_failed(s, job, tasks.n, reclaim);
         return false;
     }
     return true;

@@ -463,14 +463,14 @@ static bool stays_deserved(const struct account *a, const struct asks *asks)
 }
 
 static bool preemptive(struct session *s, struct plugin_use *use, const struct queue *queue,
-                       const struct task *task)
+                       const struct task *task, bool rides)
 {
     const struct capacity *c = use->state;
     const struct arguments *args = use->config;
     const struct account *a = account_of(use, queue);
     const struct asks *asks = task_asks(task);
 
-    (void)s;
+    (void)s, (void)rides;
     if (!a || c->is_broken || queue->kept->state != QUEUE_OPEN || !within_real(a, asks, NULL))
         return false;
     if (stays_deserved(a, asks))

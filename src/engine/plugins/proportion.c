@@ -216,9 +216,9 @@ static bool allocatable(struct session *s, struct plugin_use *use, const struct 
 }
 
 static bool preemptive(struct session *s, struct plugin_use *use, const struct queue *queue,
-                       const struct task *task)
+                       const struct task *task, bool rides)
 {
-    (void)s;
+    (void)s, (void)rides;
     return may_take(portion_of(use, queue), task_asks(task), NULL);
 }
 

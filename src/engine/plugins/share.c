@@ -32,6 +32,7 @@ struct account {
     wide weight;
     wide *wants; /* what its own waiting tasks ask that could start */
     wide *allocated, *demand, *cap, *deserved, *fair, *guarantee;
+    wide *there;  /* what of that is not on machines on their way */
     wide *past;   /* what it held on average, or NULL */
     bool *stated; /* dimensions of which deserved was said */
     bool has_cap, has_children;
@@ -69,6 +70,7 @@ static void account_init(struct session *s, struct account *a, const struct queu
     a->queue = queue;
     a->weight = queue && queue->kept->weight > 0 ? queue->kept->weight : 1;
     a->allocated = res_new(s);
+    a->there = res_new(s);
     a->demand = res_new(s);
     a->cap = res_new(s);
     a->deserved = res_new(s);
@@ -77,7 +79,7 @@ static void account_init(struct session *s, struct account *a, const struct queu
     a->stated = ARENA_NEW0_N(&s->arena, bool, s->model->dims.n + 1);
     if (queue) {
         for (size_t d = 0; d < queue->n_sums; d++)
-            a->allocated[d] = a->demand[d] = queue->allocated[d];
+            a->allocated[d] = a->there[d] = a->demand[d] = queue->allocated[d];
         res_add_amounts(s, a->cap, has_cap, &queue->kept->capability);
         a->has_cap = queue->kept->capability.n > 0;
         res_add_amounts(s, a->deserved, a->stated, &queue->kept->deserved);
@@ -118,6 +120,7 @@ static void add_up(struct session *s, struct share_state *state)
         for (struct account *up = state->at[i].up; up; up = up->up)
             for (size_t d = 0; d < queue->n_sums; d++) {
                 up->allocated[d] += queue->allocated[d];
+                up->there[d] += queue->allocated[d];
                 up->demand[d] += queue->allocated[d];
             }
     }
@@ -531,15 +534,44 @@ static bool guards(struct session *s, struct plugin_use *use, const struct victi
     return false;
 }
 
+/*
+ * What of a queue is held against its fair share, which is one of what is there: what it has on machines on their way
+ * counts on such machines alone. Else its own rides would take a queue over its share, and others would evict
+ * for it whom it may have back at once, since it lets its rides go for that.
+ */
+static wide *held_of(const struct account *a, bool rides)
+{
+    return rides ? a->allocated : a->there;
+}
+
 /* A queue may take back what keeps it at or under its fair share. */
 static bool preemptive(struct session *s, struct plugin_use *use, const struct queue *queue,
-                       const struct task *task)
+                       const struct task *task, bool rides)
 {
     const struct account *a = account_of(use, queue);
 
     if (s->policy->reclaim == RECLAIM_BY_PLUGINS)
         return true; /* it is left to the others */
-    return a && res_over(a->allocated, task_asks(task), a->fair) == NOWHERE;
+    return a && res_over(held_of(a, rides), task_asks(task), a->fair) == NOWHERE;
+}
+
+/* What a queue holds while victims are gone through, made on first use; NULL: it has no account. */
+static wide *left_of(struct session *s, struct plugin_use *use, wide **left,
+                     const struct task *victim)
+{
+    bool rides = task_is_on_machine(victim);
+    const struct queue *queue = victim->group->job->queue;
+    const struct account *a = account_of(use, queue);
+    wide **at;
+
+    if (!a)
+        return NULL;
+    at = &left[2 * queue->at + rides];
+    if (!*at) {
+        *at = ARENA_NEW0_N(s->lists, wide, s->model->dims.n + 1);
+        res_copy(s, *at, held_of(a, rides));
+    }
+    return *at;
 }
 
 /* From queues that are over their fair share in what the node is short of. */
@@ -548,20 +580,16 @@ static enum vote reclaimable(struct session *s, struct plugin_use *use, const st
 {
     const struct asks *asks = task_asks(task);
     struct share_state *state = use->state;
-    wide **left = ARENA_NEW0_N(s->lists, wide *, state->n + 1);
+    wide **left = ARENA_NEW0_N(s->lists, wide *, 2 * state->n + 1);
 
     if (s->policy->reclaim == RECLAIM_BY_PLUGINS)
         return VOTE_ABSTAIN;
     for (size_t i = 0; i < from->n; i++) {
-        const struct queue *queue = from->at[i]->group->job->queue;
-        const struct account *a = account_of(use, queue);
+        const struct account *a = account_of(use, from->at[i]->group->job->queue);
+        wide *held = left_of(s, use, left, from->at[i]);
         bool over = true, helps = false;
-        if (!a)
+        if (!held)
             continue;
-        if (!left[queue->at]) {
-            left[queue->at] = ARENA_NEW0_N(s->lists, wide, s->model->dims.n + 1);
-            res_copy(s, left[queue->at], a->allocated);
-        }
         for (size_t k = 0; k < asks->n; k++) {
             uint32_t d = asks->at[k].dim;
             const struct column *c = &s->model->columns[d];
@@ -569,11 +597,11 @@ static enum vote reclaimable(struct session *s, struct plugin_use *use, const st
                 !asks_of(task_asks(from->at[i]), d))
                 continue;
             helps = true;
-            over = over && left[queue->at][d] > a->fair[d];
+            over = over && held[d] > a->fair[d];
         }
         if (!helps || !over)
             continue;
-        res_add_asks(left[queue->at], task_asks(from->at[i]), -1);
+        res_add_asks(held, task_asks(from->at[i]), -1);
         to->at[to->n++] = from->at[i];
     }
     return VOTE_PERMIT;
@@ -597,7 +625,7 @@ static bool has_victims(struct session *s, struct plugin_use *use, const struct 
 }
 
 /* Whether a queue is over its fair share in all that the taker lacks and the victim holds. */
-static bool is_over(const struct account *a, const wide *left, const struct task *victim,
+static bool is_over(const struct account *a, const wide *held, const struct task *victim,
                     const wide *lacks)
 {
     const struct asks *asks = task_asks(victim);
@@ -608,7 +636,7 @@ static bool is_over(const struct account *a, const wide *left, const struct task
         if (d == DIM_PODS || lacks[d] <= 0)
             continue;
         helps = true;
-        if (left[d] <= a->fair[d])
+        if (held[d] <= a->fair[d])
             return false;
     }
     return helps;
@@ -619,25 +647,21 @@ static enum vote evictable(struct session *s, struct plugin_use *use, const stru
                            const struct victims *from, struct victims *to)
 {
     struct share_state *state = use->state;
-    wide **left = ARENA_NEW0_N(s->lists, wide *, state->n + 1);
+    wide **left = ARENA_NEW0_N(s->lists, wide *, 2 * state->n + 1);
     bool over = false;
 
     if (!taking->reclaim || s->policy->reclaim == RECLAIM_BY_PLUGINS)
         return VOTE_ABSTAIN;
     for (size_t i = 0; i < from->n; i++) {
-        const struct queue *queue = from->at[i]->group->job->queue;
-        const struct account *a = account_of(use, queue);
-        if (!a)
+        wide *held = left_of(s, use, left, from->at[i]);
+        if (!held)
             continue;
-        if (!left[queue->at]) {
-            left[queue->at] = ARENA_NEW0_N(s->lists, wide, s->model->dims.n + 1);
-            res_copy(s, left[queue->at], a->allocated);
-        }
         if (!i || taking->unit[i] != taking->unit[i - 1])
-            over = is_over(a, left[queue->at], from->at[i], taking->lacks);
+            over = is_over(account_of(use, from->at[i]->group->job->queue), held, from->at[i],
+                           taking->lacks);
         if (!over)
             continue;
-        res_add_asks(left[queue->at], task_asks(from->at[i]), -1);
+        res_add_asks(held, task_asks(from->at[i]), -1);
         to->at[to->n++] = from->at[i];
     }
     return VOTE_PERMIT;
@@ -660,12 +684,16 @@ static uint64_t victims_stamp(struct session *s, struct plugin_use *use, const s
         const struct account *a = &state->at[i];
         for (size_t k = 0; k < kind->asks.n; k++) {
             uint32_t d = kind->asks.at[k].dim;
-            wide over = a->allocated[d] - a->fair[d];
+            wide over = a->there[d] - a->fair[d];
             bool far = a->guarantee[d] <= 0 && (over <= 0 || over > res_most_on_a_node(s, d));
+            if (reclaim && s->model->n_coming) /* who rides there goes by the rest, too */
+                stamp = stamp_fold(stamp, a->allocated[d]);
             /* Nobody is a victim for the slots of his queue, nor for the queue's own jobs. */
             if (allowed && a->guarantee[d] <= 0 && (d == DIM_PODS || a->queue == mine))
                 continue;
-            stamp = stamp_fold(stamp, allowed && far ? over > 0 : a->allocated[d]);
+            stamp = stamp_fold(stamp, allowed && far ? over > 0 : a->there[d]);
+            if (!allowed) /* caps count rides */
+                stamp = stamp_fold(stamp, a->allocated[d]);
         }
     }
     for (size_t k = 0; k < kind->asks.n && state->has_guarantee && reclaim; k++)
@@ -704,8 +732,11 @@ static void count(struct plugin_use *use, const struct task *task, int sign)
 {
     const struct share_state *state = use->state;
 
-    for (struct account *a = account_of(use, task->group->job->queue); a; a = a->up)
+    for (struct account *a = account_of(use, task->group->job->queue); a; a = a->up) {
         res_add_asks(a->allocated, task_asks(task), sign);
+        if (!task_is_on_machine(task))
+            res_add_asks(a->there, task_asks(task), sign);
+    }
     for (size_t i = 0; i < state->n_tenants; i++)
         if (text_eq(state->tenant_list[i].namespace_, task->group->kind->namespace_))
             res_add_asks(state->tenant_list[i].held, task_asks(task), sign);
