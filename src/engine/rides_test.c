@@ -53,7 +53,7 @@ struct story {
     int n_jobs, n_nodes, n_before; /* nodes: before the cycle */
     int64_t backoff_until_ms;
     bool has_gangs;
-    bool took, promises; /* in the cycle, which others do not see the rest of */
+    bool took, moved, promises; /* in the cycle, which others do not see the rest of */
 };
 
 static uint64_t rounds(uint64_t few)
@@ -414,7 +414,10 @@ static void accept_group(struct story *t, const struct berth_group *group)
     for (size_t i = 0; i < group->n_parts; i++)
         if (group->parts[i].kind == BERTH_PART_BIND) { /* it holds no room for itself any more */
             int *held = &job->tasks[group->parts[i].task.index].held;
-            n_moved += *held != HELD_NOWHERE && *held != node_named(t, group->parts[i].node);
+            if (*held != HELD_NOWHERE && *held != node_named(t, group->parts[i].node)) {
+                t->moved = true; /* whose turn came before has what that leaves in the next cycle */
+                n_moved++;
+            }
             *held = HELD_NOWHERE;
         }
     for (int evicts = 1; evicts >= 0; evicts--)
@@ -584,7 +587,7 @@ static void hold_use_of_room(struct story *t)
     note_promises(t);
     for (int i = 0; i < t->n_jobs; i++)
         t->promises = t->promises || (!t->jobs[i].is_over && is_held_in_part(&t->jobs[i]));
-    for (int i = 0; i < t->n_jobs && !t->took && !t->promises; i++)
+    for (int i = 0; i < t->n_jobs && !t->took && !t->moved && !t->promises; i++)
         if (!t->jobs[i].is_over && could_begin(t, &t->jobs[i])) {
             str_addf(&t->text, "%s: %s\n", t->jobs[i].id, world_waits(&t->w, t->jobs[i].id));
             wrong(t, "room is free that somebody waits for");
@@ -610,7 +613,7 @@ static void hold_use_of_orders(struct story *t)
 static void step(struct story *t)
 {
     t->n_before = t->n_nodes;
-    t->took = t->promises = false;
+    t->took = t->moved = t->promises = false;
     for (int i = 0; i < t->n_jobs; i++)
         for (uint32_t k = 0; k < t->jobs[i].n; k++)
             t->jobs[i].tasks[k].promised = HELD_NOWHERE;
