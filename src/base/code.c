@@ -45,7 +45,8 @@ const struct code_text wait_codes[WAIT_CODE_COUNT] = {
                                     "One task asks for more than any node has, used or not.",
                                     "Ask for less, or add a larger node.", 0 },
     [WAIT_LARGER_THAN_CLUSTER] = { "LARGER_THAN_CLUSTER",
-                                   "The gang asks for more than all nodes together have.",
+                                   "All nodes together would not hold the gang, were they "
+                                   "empty.",
                                    "Ask for less, or add nodes.", 0 },
     [WAIT_BEHIND_HIGHER_RANK] = { "BEHIND_HIGHER_RANK", "Others come first for the room there is.",
                                   "Wait, or raise its priority.", 0 },

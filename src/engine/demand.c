@@ -14,6 +14,7 @@
 #include "engine/fit.h"
 #include "engine/lines.h"
 #include "engine/res.h"
+#include "engine/together.h"
 
 static uint64_t lesser(uint64_t a, uint64_t b)
 {
@@ -22,8 +23,7 @@ static uint64_t lesser(uint64_t a, uint64_t b)
 
 /* --- How many of a class could run at a time */
 
-/* What a node gives out at most: devices that are off count for nothing, whoever holds them. */
-static int64_t most_offered(const struct model *model, const struct node *node, uint32_t dim)
+int64_t demand_offered(const struct model *model, const struct node *node, uint32_t dim)
 {
     int64_t sum = 0;
     bool has_class = false;
@@ -46,7 +46,7 @@ static uint64_t most_on(struct session *s, const struct kind *kind, const struct
 
     for (size_t i = 0; i < kind->asks.n && n; i++) {
         const struct ask *ask = &kind->asks.at[i];
-        n = lesser(n, (uint64_t)(most_offered(s->model, node, ask->dim) / ask->value));
+        n = lesser(n, (uint64_t)(demand_offered(s->model, node, ask->dim) / ask->value));
     }
     return n && fit_ever(s, kind, node) ? n : 0;
 }
@@ -147,9 +147,86 @@ static uint64_t n_due_alike(struct session *s, const struct job *job, size_t fro
     return n;
 }
 
-bool demand_could_start(struct session *s, const struct job *job)
+/* --- What of a gang could run together */
+
+/* How many of a group's class are pending; 0 if a group before it has that class too. */
+static uint64_t n_pending_alike(const struct job *job, size_t from)
 {
-    uint64_t n = job_n_ready(job) + job->n[BERTH_TASK_PIPELINED];
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < job->n_groups; i++) {
+        if (job->groups[i].kind != job->groups[from].kind)
+            continue;
+        if (i < from)
+            return 0;
+        n += job->groups[i].n[BERTH_TASK_PENDING];
+    }
+    return n;
+}
+
+/* Classes alone say all of like tasks that do not keep each other off. */
+static bool is_plain(const struct job *job)
+{
+    for (size_t i = 0; i < job->n_groups; i++)
+        if (job->groups[i].kind != job->groups[0].kind || together_minds(job->groups[i].kind))
+            return false;
+    return true;
+}
+
+/* What so many of a job's pending tasks could be together; for whom a machine may be ordered needs no node. */
+static uint64_t weigh(struct session *s, const struct job *job, uint64_t needed)
+{
+    struct together_part *parts = ARENA_NEW0_N(&s->arena, struct together_part, job->n_groups + 1);
+    uint64_t n_ordered = 0;
+    size_t n = 0;
+
+    for (size_t i = 0; i < job->n_groups; i++) {
+        const struct group *group = &job->groups[i];
+        uint64_t pending = n_pending_alike(job, i);
+        if (!pending || !most_of(s, group, 1))
+            continue;
+        if (group->kind->could.may_come && !provision_is_spent(s, group))
+            n_ordered += pending;
+        else
+            parts[n++] = (struct together_part){ group->kind, pending };
+    }
+    if (n_ordered >= needed)
+        return needed;
+    return n_ordered + together_most(s, parts, n, needed - n_ordered);
+}
+
+static bool is_weighed(struct session *s, const struct job *job, uint64_t needed)
+{
+    if (job->weighed.read != s->model->fleet || job->weighed.needed != needed || s->in.is_cold)
+        return false;
+    for (size_t i = 0; i < job->n_groups; i++)
+        if (job->groups[i].weighed != job->groups[i].n[BERTH_TASK_PENDING])
+            return false;
+    return true;
+}
+
+uint64_t demand_together(struct session *s, struct job *job, uint64_t needed)
+{
+    if (is_plain(job))
+        return needed;
+    if (!is_weighed(s, job, needed)) {
+        job->weighed.most = weigh(s, job, needed);
+        job->weighed.needed = needed;
+        job->weighed.read = s->model->fleet;
+        for (size_t i = 0; i < job->n_groups; i++)
+            job->groups[i].weighed = job->groups[i].n[BERTH_TASK_PENDING];
+    }
+    return job->weighed.most;
+}
+
+static uint64_t n_held(const struct job *job)
+{
+    return job_n_ready(job) + job->n[BERTH_TASK_PIPELINED];
+}
+
+bool demand_could_start(struct session *s, struct job *job)
+{
+    uint64_t held = n_held(job), n = held, needed;
 
     if (s->setup->is_reference) /* there plugins say what a minimum is */
         return true;
@@ -158,7 +235,10 @@ bool demand_could_start(struct session *s, const struct job *job)
         if (due)
             n += lesser(due, most_of(s, &job->groups[i], job->min_available - n));
     }
-    return n >= job->min_available;
+    if (n < job->min_available)
+        return false;
+    needed = job->min_available > held ? job->min_available - held : 0;
+    return needed < 2 || demand_together(s, job, needed) >= needed;
 }
 
 /* What so many jobs that are all like this one ask for. */

@@ -18,7 +18,14 @@
  */
 void demand_add(struct session *s, wide *const *wants);
 
-/** Whether a job's minimum could run at a time, however full the nodes are: each class by itself. */
-bool demand_could_start(struct session *s, const struct job *job);
+/** Whether a job's minimum could run at a time, however full the nodes are: each class by itself, and all
+ * together as far as that is soon found out (together.h). */
+bool demand_could_start(struct session *s, struct job *job);
+
+/** How many of what a job's minimum still needs could run together, at most so many. */
+uint64_t demand_together(struct session *s, struct job *job, uint64_t needed);
+
+/** What a node gives out of a dimension at most: devices that are off count for nothing. */
+int64_t demand_offered(const struct model *model, const struct node *node, uint32_t dim);
 
 #endif

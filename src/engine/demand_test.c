@@ -19,8 +19,9 @@ struct tried_node {
 struct tried_group {
     uint32_t n, n_running, n_late;
     int64_t asks[N_DIMS];
-    bool wants_zone;
-    int pinned; /* to a node, or -1 */
+    bool wants_zone, has_port;
+    bool is_shunned, shuns; /* who shuns wants none of those in the same zone */
+    int pinned;             /* to a node, or -1 */
 };
 
 enum hold { HOLD_NONE, HOLD_WITHHELD, HOLD_STOPPING, HOLD_UNTIL, HOLD_COUNT };
@@ -80,6 +81,9 @@ static void take_class(struct tried_group *group, const struct tried_group *from
 {
     memcpy(group->asks, from->asks, sizeof(group->asks));
     group->wants_zone = from->wants_zone;
+    group->has_port = from->has_port;
+    group->is_shunned = from->is_shunned;
+    group->shuns = from->shuns;
     group->pinned = from->pinned;
 }
 
@@ -98,6 +102,9 @@ static void draw_job(struct tried_job *job, size_t n_nodes, uint64_t *random)
         group->asks[0] = draw(random, 1, 9) * 1000;
         group->asks[1] = one_in(random, 2) ? draw(random, 1, 2) * 1000 : 0;
         group->wants_zone = one_in(random, 3);
+        group->has_port = one_in(random, 4);
+        group->is_shunned = one_in(random, 2);
+        group->shuns = one_in(random, 4);
         group->pinned = one_in(random, 6) ? (int)draw(random, 0, (int64_t)n_nodes - 1) : -1;
         job->least += one_in(random, 2) ? group->n : 0;
     }
@@ -174,6 +181,13 @@ static void tell_tasks(struct world *w, const struct tried *t, const struct trie
     }
 }
 
+static const struct berth_label app_x = { "app", "x" };
+static const struct berth_pod_term near_in_zone = { .selector = { .labels = { &app_x, 1 } },
+                                                    .topology_key = "zone" };
+static const struct berth_affinity not_near_x = { .anti_required = &near_in_zone,
+                                                  .n_anti_required = 1 };
+static const uint16_t port = 80;
+
 static void tell_job(struct world *w, const struct tried *t, const struct tried_job *job)
 {
     static const char *const names[N_GROUPS] = { "g0", "g1" };
@@ -199,6 +213,12 @@ static void tell_job(struct world *w, const struct tried *t, const struct tried_
                                                .asks = amounts(w, group->asks[0], group->asks[1]) };
         if (group->wants_zone)
             groups[g].node_selector = (struct berth_labels){ &label, 1 };
+        if (group->has_port)
+            groups[g].host_ports = &port, groups[g].n_host_ports = 1;
+        if (group->is_shunned)
+            groups[g].labels = (struct berth_labels){ &app_x, 1 };
+        if (group->shuns)
+            groups[g].affinity = &not_near_x;
         if (group->pinned >= 0)
             groups[g].pinned_to = t->nodes[group->pinned].id;
     }
@@ -231,22 +251,37 @@ static uint32_t fewer(uint32_t a, int64_t b)
     return b < (int64_t)a ? (uint32_t)(b < 0 ? 0 : b) : a;
 }
 
-/* How many tasks of a group could run at a time. */
+static uint32_t n_on(const struct tried_node *node)
+{
+    uint32_t n = 0;
+
+    for (size_t d = 0; d < node->n_devices; d++)
+        n += !node->off[d];
+    return n;
+}
+
+/* Whether a group's tasks may stand on a node at all. */
+static bool serves(const struct tried *t, size_t i, const struct tried_group *group)
+{
+    const struct tried_node *node = &t->nodes[i];
+
+    return node->is_there && !node->cordoned && !node->draining &&
+           (node->state == NODE_READY || node->state == NODE_COMING) &&
+           (!group->wants_zone || node->in_zone) &&
+           (group->pinned < 0 || (size_t)group->pinned == i);
+}
+
+/* How many tasks of a group could run at a time, but for those that they keep off themselves. */
 static uint32_t reckon_most(const struct tried *t, int queue, const struct tried_group *group)
 {
     uint32_t sum = 0;
 
     for (size_t i = 0; i < t->n_nodes; i++) {
         const struct tried_node *node = &t->nodes[i];
-        uint32_t here = (uint32_t)(node->cpu / group->asks[0]), n_on = 0;
-        for (size_t d = 0; d < node->n_devices; d++)
-            n_on += !node->off[d];
+        uint32_t here = (uint32_t)(node->cpu / group->asks[0]);
         if (group->asks[1])
-            here = fewer(here, n_on * 1000 / group->asks[1]);
-        if (node->is_there && !node->cordoned && !node->draining &&
-            (node->state == NODE_READY || node->state == NODE_COMING) &&
-            (!group->wants_zone || node->in_zone) &&
-            (group->pinned < 0 || (size_t)group->pinned == i))
+            here = fewer(here, n_on(node) * 1000 / group->asks[1]);
+        if (serves(t, i, group))
             sum += here;
     }
     if (t->queues[queue].cap >= 0)
@@ -258,9 +293,77 @@ static uint32_t reckon_most(const struct tried *t, int queue, const struct tried
     return sum;
 }
 
+/* Whether so many of both groups may stand on a node, beside each other alone. */
+static bool may_stand(const struct tried *t, const struct tried_job *job, size_t i,
+                      const uint32_t n[N_GROUPS])
+{
+    int64_t cpu = t->nodes[i].cpu, gpu = n_on(&t->nodes[i]) * (int64_t)1000;
+    uint32_t n_ports = 0;
+
+    for (int g = 0; g < N_GROUPS; g++) {
+        const struct tried_group *group = &job->groups[g];
+        cpu -= group->asks[0] * n[g];
+        gpu -= group->asks[1] * n[g];
+        n_ports += group->has_port ? n[g] : 0;
+        if (n[g] && !serves(t, i, group))
+            return false;
+    }
+    return cpu >= 0 && gpu >= 0 && n_ports <= 1;
+}
+
+/* Whether so many of both groups may stand in the zone. */
+static bool bear_each_other(const struct tried_job *job, const uint32_t n[N_GROUPS])
+{
+    for (int g = 0; g < N_GROUPS; g++)
+        for (int h = 0; h < N_GROUPS; h++)
+            if (job->groups[g].shuns && job->groups[h].is_shunned && n[g] && n[h] &&
+                (g != h || n[g] > 1))
+                return false;
+    return true;
+}
+
+/* Whether so many of both groups can stand on the nodes from one on: every way is tried. */
+static bool can_stand(const struct tried *t, const struct tried_job *job, size_t from,
+                      const uint32_t left[N_GROUPS], const uint32_t zone[N_GROUPS])
+{
+    if (!left[0] && !left[1])
+        return true;
+    if (from == t->n_nodes)
+        return false;
+    for (uint32_t a = 0; a <= left[0]; a++)
+        for (uint32_t b = 0; b <= left[1]; b++) {
+            bool in_zone = t->nodes[from].in_zone;
+            uint32_t here[N_GROUPS] = { a, b }, rest[N_GROUPS] = { left[0] - a, left[1] - b };
+            uint32_t now[N_GROUPS] = { zone[0] + (in_zone ? a : 0), zone[1] + (in_zone ? b : 0) };
+            if (may_stand(t, job, from, here) && bear_each_other(job, now) &&
+                can_stand(t, job, from + 1, rest, now))
+                return true;
+        }
+    return false;
+}
+
+/* Whether what the job lacks of its minimum can stand on the nodes together, were they empty. */
+static bool could_together(const struct tried *t, const struct tried_job *job, uint32_t needed)
+{
+    const uint32_t none[N_GROUPS] = { 0 };
+    uint32_t most[N_GROUPS];
+
+    for (int g = 0; g < N_GROUPS; g++)
+        most[g] = reckon_most(t, job->queue, &job->groups[g])
+                      ? job->groups[g].n - job->groups[g].n_running
+                      : 0;
+    for (uint32_t a = 0; a <= most[0] && a <= needed; a++) {
+        uint32_t left[N_GROUPS] = { a, needed - a };
+        if (left[1] <= most[1] && can_stand(t, job, 0, left, none))
+            return true;
+    }
+    return false;
+}
+
 static bool is_alike(const struct tried_group *a, const struct tried_group *b)
 {
-    return a->asks[0] == b->asks[0] && a->asks[1] == b->asks[1] && a->pinned == b->pinned &&
+    return a->has_port == b->has_port && a->is_shunned == b->is_shunned && a->shuns == b->shuns &&
+           a->asks[0] == b->asks[0] && a->asks[1] == b->asks[1] && a->pinned == b->pinned &&
            a->wants_zone == b->wants_zone;
 }
 
@@ -287,7 +390,10 @@ static bool could_start(const struct tried *t, const struct tried_job *job, int6
         n += fewer(due_a + due_b, most_a);
     else
         n += fewer(due_a, most_a) + fewer(due_b, most_b);
-    return n >= (job->least ? job->least : 1);
+    if (n < (job->least ? job->least : 1))
+        return false;
+    n = a->n_running + b->n_running;
+    return job->least < n + 2 || could_together(t, job, job->least - n);
 }
 
 static int64_t reckon_demand(const struct tried *t, int queue, int dim, int64_t now_ms)
@@ -415,7 +521,6 @@ TEST(demand_agrees_with_brute_force)
 /* --- What a plugin refuses for good, and what passes */
 
 static const struct berth_label zone_a = { "zone", "a" };
-static const struct berth_label app_x = { "app", "x" };
 static const char *const on_n1[] = { "n1" }, *const on_n9[] = { "n9" };
 static const char *const held[] = { "held" }, *const other[] = { "other" };
 static const char *const unknown[] = { "unknown" };
@@ -427,8 +532,6 @@ static const struct berth_node_term term_n1 = { .selector = { .matches = &match_
                                                               .n_matches = 1 } };
 static const struct berth_node_term term_n9 = { .selector = { .matches = &match_n9,
                                                               .n_matches = 1 } };
-static const struct berth_pod_term near_in_zone = { .selector = { .labels = { &app_x, 1 } },
-                                                    .topology_key = "zone" };
 static const struct berth_pod_term near_in_rack = { .selector = { .labels = { &app_x, 1 } },
                                                     .topology_key = "rack" };
 static const struct berth_pod_term over_zones = { .topology_key = "zone", .weight = 1 };

@@ -129,6 +129,15 @@ bool fit_ever(struct session *s, const struct kind *kind, const struct node *nod
     return true;
 }
 
+bool fit_excludes(struct session *s, const struct kind *a, const struct node *on_a,
+                  const struct kind *b, const struct node *on_b)
+{
+    HOOKS (use, s, HOOKED_EXCLUDES)
+        if (use->plugin->excludes(s, use, a, on_a, b, on_b))
+            return true;
+    return false;
+}
+
 bool fit_is_resolvable(struct session *s, const struct kind *kind, const struct node *node)
 {
     enum wait_code code;

@@ -55,6 +55,9 @@ bool fit_suits(struct session *s, const struct kind *kind, const struct node *no
 /** Whether a node could take tasks of a class some time, whatever it and others hold now; room aside,
  * a machine on its way too. Changes with model->fleet alone. */
 bool fit_ever(struct session *s, const struct kind *kind, const struct node *node);
+/** Whether tasks of two kinds keep each other from standing on these two nodes, which may be one. */
+bool fit_excludes(struct session *s, const struct kind *a, const struct node *on_a,
+                  const struct kind *b, const struct node *on_b);
 /** Whether what a node fails could end by others leaving it. */
 bool fit_is_resolvable(struct session *s, const struct kind *kind, const struct node *node);
 /** The first check that a node fails. */

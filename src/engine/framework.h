@@ -105,6 +105,10 @@ struct plugin {
      * node itself, the configuration or a queue changes; NULL: it does not. Plugins need not be open. */
     bool (*never)(struct session *s, struct plugin_use *use, const struct kind *kind,
                   const struct node *node);
+    /** Whether it keeps tasks of two kinds from standing on these two nodes at a time, which may be one; NULL:
+     * it does not. */
+    bool (*excludes)(struct session *s, struct plugin_use *use, const struct kind *a,
+                     const struct node *on_a, const struct kind *b, const struct node *on_b);
     /** Whether `predicate` could refuse a kind any node; NULL: it could. */
     bool (*minds)(struct session *s, struct plugin_use *use, const struct kind *kind);
     /** Whether `predicate` could refuse a kind a node because somebody leaves; NULL: if it minds. */
@@ -208,6 +212,7 @@ enum hooked_what {
     HOOKED_PREDICATE_FIXED,
     HOOKED_PREDICATE,
     HOOKED_NEVER,
+    HOOKED_EXCLUDES,
     HOOKED_SCORE,
     HOOKED_RANK,
     HOOKED_DEVICE_ORDER,

@@ -197,6 +197,7 @@ struct group {
     uint32_t at;
     uint32_t n[BERTH_TASK_STATE_COUNT];
     uint32_t n_backed_off; /* tasks with a not_before_ms */
+    uint32_t weighed;      /* how many were pending when the job was weighed */
     bool has_number;       /* the number behind the last dash of a name of three parts */
     int64_t number;
 };
@@ -220,6 +221,11 @@ struct job {
     struct job *line_prev, *line_next;
     uint32_t odd_at; /* its place in model->odd */
     bool is_odd;
+    struct {             /* how many of what was pending could run together: see demand.c */
+        uint64_t read;   /* for which model->fleet; 0: not asked yet */
+        uint64_t needed; /* as many were asked for */
+        uint64_t most;
+    } weighed;
     void *seat;      /* a session's own state of it */
     uint64_t seated; /* by which session */
 };

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "engine/demand.h"
 #include "engine/detail.h"
 #include "engine/devices.h"
 #include "engine/explain.h"
@@ -337,9 +338,19 @@ static uint64_t most_of(struct session *s, const struct job *job)
     return sum;
 }
 
-static bool is_larger_than_cluster(struct session *s, const struct job *job)
+/* Likewise all kinds together, of what it still needs; as many as that: it may be larger all the same. */
+static uint64_t most_together(struct session *s, struct job *job)
 {
-    return most_of(s, job) < job->min_available;
+    uint64_t held = job_n_ready(job) + job->n[BERTH_TASK_PIPELINED];
+
+    if (held + 1 >= job->min_available)
+        return job->min_available;
+    return held + demand_together(s, job, job->min_available - held);
+}
+
+static bool is_larger_than_cluster(struct session *s, struct job *job)
+{
+    return most_of(s, job) < job->min_available || most_together(s, job) < job->min_available;
 }
 
 static bool is_alike(const struct job *job)
@@ -376,6 +387,8 @@ static const struct berth_reason *gang_reason(struct session *s, struct job *job
     } else if (is_larger_than_cluster(s, job)) {
         reason->code = WAIT_LARGER_THAN_CLUSTER;
         reason->placed = (uint32_t)most_of(s, job);
+        if (reason->placed >= job->min_available)
+            reason->placed = (uint32_t)most_together(s, job);
         reason->wants = reason->has = NULL; /* what one node lacks is not why */
     }
     return reason;

@@ -394,7 +394,7 @@ static void note_state(struct run *run)
 
     VEC_EACH (known, &s->jobs)
         for (size_t i = 0; i < (*known)->job.n_groups; i++)
-            (*known)->tasks[i].reserved = NULL, (*known)->tasks[i].reason = NULL;
+            (*known)->tasks[i].reserved = NULL;
     VEC_EACH (each, &s->reservations) {
         for (size_t i = 0; i < (*each)->n_parts; i++) {
             const struct berth_reservation_part *part = &(*each)->parts[i];
@@ -424,7 +424,7 @@ int run_cycle(struct run *run, struct err *err)
 
     VEC_EACH (known, &run->s->jobs)
         for (size_t i = 0; i < (*known)->job.n_groups; i++)
-            (*known)->tasks[i].pipelined = NULL;
+            (*known)->tasks[i].pipelined = NULL, (*known)->tasks[i].reason = NULL;
     berth_decisions_free(&run->last);
     run->last = (struct berth_decisions){ 0 };
     r = berth_engine_cycle(run->engine, &run->in, &run->last, err);

@@ -355,7 +355,7 @@ END
     gang=$("$BERTH" submit -o id --quiet --cpu 2 --tasks 2 --gang --runtime process -- true)
     until_true 20 waits_for "$gang" LARGER_THAN_CLUSTER
     run "$BERTH" explain "$gang"
-    [[ $output == *"LARGER_THAN_CLUSTER: The gang asks for more than all nodes together have."* ]]
+    [[ $output == *"LARGER_THAN_CLUSTER: All nodes together would not hold the gang, were they empty."* ]]
 }
 
 # By what they ask two would fit: 100 of 120 Mi.

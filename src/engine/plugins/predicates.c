@@ -327,6 +327,38 @@ static bool never(struct session *s, struct plugin_use *use, const struct kind *
     return a->claims && kind->spec->claims.n && !claims_hold(s, use, kind, node, true);
 }
 
+static bool share_port(const struct berth_task_group *a, const struct berth_task_group *b)
+{
+    for (size_t i = 0; i < a->n_host_ports; i++)
+        for (size_t k = 0; k < b->n_host_ports; k++)
+            if (a->host_ports[i] == b->host_ports[k])
+                return true;
+    return false;
+}
+
+/* Whether one that stands on a node wants none of the other kind on that one. */
+static bool shuns(const struct kind *kind, const struct node *on, const struct kind *other,
+                  const struct node *there)
+{
+    const struct berth_affinity *a = kind->spec->affinity;
+
+    for (size_t i = 0; a && i < a->n_anti_required; i++)
+        if (term_means(&a->anti_required[i], kind, other) &&
+            same_topology(&a->anti_required[i], on, there))
+            return true;
+    return false;
+}
+
+static bool excludes(struct session *s, struct plugin_use *use, const struct kind *a,
+                     const struct node *on_a, const struct kind *b, const struct node *on_b)
+{
+    const struct arguments *args = use->config;
+
+    (void)s;
+    return (args->node_ports && on_a == on_b && share_port(a->spec, b->spec)) ||
+           (args->pod_affinity && (shuns(a, on_a, b, on_b) || shuns(b, on_b, a, on_a)));
+}
+
 const struct plugin plugin_predicates = {
     .name = "predicates",
     .sees_lines = true,
@@ -335,6 +367,7 @@ const struct plugin plugin_predicates = {
     .predicate_fixed = predicate_fixed,
     .predicate = predicate,
     .never = never,
+    .excludes = excludes,
     .minds = minds,
     .minds_leaving = minds_leaving,
 };

@@ -133,6 +133,33 @@ static struct scarce *read_names(const struct part *part, struct arena *arena, s
     return list;
 }
 
+/* Whether a key is "NAME.cpu" or "NAME.memory" of one of the resources. */
+static bool is_reserved_for(const struct arguments *a, const char *key)
+{
+    for (size_t i = 0; i < a->n_reserved; i++) {
+        size_t n = strlen(a->reserved[i].name);
+        if (!strncmp(key, a->reserved[i].name, n) &&
+            (text_eq(key + n, ".cpu") || text_eq(key + n, ".memory")))
+            return true;
+    }
+    return false;
+}
+
+/* A slip in a name would leave nothing reserved, and nobody would see it. */
+static int check_reserved(const struct arguments *a, const struct part *part, struct err *err)
+{
+    for (size_t i = 0; part->enable && part->numbers && i < part->numbers->n_members; i++) {
+        const char *key = part->numbers->members[i].key;
+        char step[POINTER_STEP_SIZE];
+        if (!is_reserved_for(a, key))
+            return err_set(err, -EINVAL,
+                           "/proportional/resourceProportion%s: NAME.cpu or NAME.memory of one of "
+                           "the resources",
+                           pointer_step(key, step));
+    }
+    return 0;
+}
+
 static int configure(const struct berth_value *arguments, struct arena *arena, void **out,
                      struct err *err)
 {
@@ -175,7 +202,7 @@ static int configure(const struct berth_value *arguments, struct arena *arena, v
         a->reserved[i].memory =
             number_in(proportional.numbers, arena_format(arena, "%s.memory", name), 1);
     }
-    return 0;
+    return check_reserved(a, &proportional, err);
 }
 
 /* The strategy of a resource: its own, or that of the longest prefix. */

@@ -101,6 +101,9 @@ static int configure(const struct berth_value *arguments, struct arena *arena, v
     r = arguments_read(arguments, known, COUNT_OF(known), NULL, a, err);
     if (r == 0 && arguments_read(a->thresholds, thresholds, COUNT_OF(thresholds), NULL, a, err) < 0)
         r = err_under(err, "/thresholds");
+    if (r == 0 && (a->most_cpu < 0 || a->most_memory < 0))
+        r = err_set(err, -EINVAL, "/thresholds/%s: a percentage, 0 or more",
+                    a->most_cpu < 0 ? "cpu" : "mem");
     return r < 0 ? r : read_estimator(a, err);
 }
 
