@@ -86,11 +86,14 @@ static void end(struct logreader *reader, int status, const struct problem *prob
     options.on_end(options.arg, status, problem);
 }
 
-static bool may_repeat(struct logreader *reader, int r, int status)
+/* Where the server has another ledger, whoever follows the job decides whether to go on with it. */
+static bool may_repeat(struct logreader *reader, int r, int status, enum problem_code code)
 {
     int64_t now = clock_boot_ms(&clock_system);
+    bool is_passing = status == 503 || status == 429 ||
+                      (code == PROBLEM_LEDGER_FORKED && reader->options.is_following);
 
-    if (r == -E2BIG || r == -EPROTO || (r == 0 && status != 503 && status != 429))
+    if (r == -E2BIG || r == -EPROTO || (r == 0 && !is_passing))
         return false;
     if (!reader->lost_ms)
         reader->lost_ms = now;
@@ -110,14 +113,14 @@ static void on_done(void *arg, int r, const struct client_answer *answer, const 
         return;
     }
     is_known = move_on(reader, answer);
-    if (is_known && may_repeat(reader, r, answer->status)) {
-        timer_set(reader->timer, pause_of_try(reader->n_tries++));
-        return;
-    }
     if (r == 0)
         client_answer_problem(answer, &problem);
     else
         problem_set(&problem, PROBLEM_NONE, "%s", err->text);
+    if (is_known && may_repeat(reader, r, answer->status, problem.code)) {
+        timer_set(reader->timer, pause_of_try(reader->n_tries++));
+        return;
+    }
     end(reader, r < 0 ? 0 : answer->status, &problem);
 }
 

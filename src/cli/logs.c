@@ -262,6 +262,7 @@ static int run_loop(struct logs *logs, const struct args *args, bool has_labels)
         loop_close(logs->loop);
         return cli_fail_err(logs->cli, &err);
     }
+    client_hold(logs->client, logs->cli->client);
     if (args_has(args, "follow"))
         follow_job(logs, has_labels);
     else

@@ -204,6 +204,12 @@ TEST(a_copy_of_the_ledger_that_went_another_way_is_told_from_it)
         CHECK_EQ(ledger_has(w.ledger, opening, seen), *opening && !c->is_refused);
     }
     CHECK_EQ(register_at(&w, ledger_opening(w.ledger), parted + 1), PROBLEM_NONE);
+    /* Whoever follows it is told up to where it is what was followed. */
+    CHECK_EQ(ledger_shares(w.ledger, ledger_incarnation(w.ledger), first), parted);
+    CHECK_EQ(ledger_shares(w.ledger, ledger_incarnation(w.ledger), ledger_opening(w.ledger)),
+             UINT64_MAX);
+    CHECK_EQ(ledger_shares(w.ledger, ledger_incarnation(w.ledger), there), 0);
+    CHECK_EQ(ledger_shares(w.ledger, "another", first), 0);
     close_world(&w);
     world_drop();
 }
@@ -264,7 +270,8 @@ static const struct {
 TEST(what_a_backup_has_bound_is_what_its_agent_has_of_that_name)
 {
     ROW_EACH (c, backups) {
-        CLEANUP(freep) char *address = text_copy(world_fresh("sqlite")), *before = NULL;
+        CLEANUP(freep) char *address = text_copy(world_fresh("sqlite"));
+        CLEANUP(freep) char *before = NULL, *known = NULL;
         struct ledger *ledger = NULL;
         struct world w = { 0 };
         struct err err = { 0 };
@@ -282,7 +289,9 @@ TEST(what_a_backup_has_bound_is_what_its_agent_has_of_that_name)
         CHECK_OK(ledger_open(&(struct ledger_options){ .store = address, .is_restored = true },
                              &ledger, &err),
                  &err);
-        CHECK(strstr(ledger_lives(ledger), before));
+        known = ledger_lives(ledger);
+        CHECK(strstr(known, before));
+        CHECK(ledger_shares(ledger, before, "any") > later);
         ledger_close(ledger);
         world_open(&w, address);
         world_lead(&w);

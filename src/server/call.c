@@ -115,6 +115,11 @@ static void set_headers(struct call *call, const char *type)
         http_set_header(call->request, "Content-Type", type);
     http_set_header(call->request, "Cache-Control", "no-store");
     set_number(call, "Berth-Revision", "", call->revision);
+    if (call->server->ledger) {
+        http_set_header(call->request, "Berth-Incarnation",
+                        ledger_incarnation(call->server->ledger));
+        http_set_header(call->request, "Berth-Opening", ledger_opening(call->server->ledger));
+    }
     set_number(call, "ETag", "\"", call->etag);
 }
 
@@ -182,7 +187,8 @@ static void end_problem(struct call *call)
     if (status == 503 || status == 429)
         http_set_header(call->request, "Retry-After",
                         call->problem.code == PROBLEM_STORE_UNAVAILABLE ? "5" : "1");
-    call->revision = call->etag = 0;
+    call->revision = call->parted_at;
+    call->etag = 0;
     json_decref(TAKE(call->answer));
     call->answer = document;
     mem_free(TAKE(call->text));
