@@ -115,10 +115,9 @@ static void set_headers(struct call *call, const char *type)
         http_set_header(call->request, "Content-Type", type);
     http_set_header(call->request, "Cache-Control", "no-store");
     set_number(call, "Berth-Revision", "", call->revision);
-    if (call->server->ledger) {
-        http_set_header(call->request, "Berth-Incarnation",
-                        ledger_incarnation(call->server->ledger));
-        http_set_header(call->request, "Berth-Opening", ledger_opening(call->server->ledger));
+    if (call->server->opening[0]) { /* there is a ledger */
+        http_set_header(call->request, "Berth-Incarnation", call->server->incarnation);
+        http_set_header(call->request, "Berth-Opening", call->server->opening);
     }
     set_number(call, "ETag", "\"", call->etag);
 }

@@ -15,8 +15,7 @@ bool seen_read(const struct http_request *request, struct seen *out)
 static void refuse(struct call *call, const char *incarnation, const struct seen *seen,
                    uint64_t shared)
 {
-    const struct ledger *ledger = call->server->ledger;
-    const char *why = text_eq(incarnation, ledger_incarnation(ledger))
+    const char *why = text_eq(incarnation, call->server->incarnation)
                           ? "it is a copy that lacks what came then"
                       : shared ? "it was put back from a backup (berth server --restored)"
                                : "it is another one, or one that was put back from a backup";
@@ -36,7 +35,6 @@ static void refuse(struct call *call, const char *incarnation, const struct seen
 
 bool seen_check(struct call *call)
 {
-    const struct ledger *ledger = call->server->ledger;
     const char *incarnation = http_header(call->request, "Berth-Incarnation");
     struct seen seen;
     uint64_t shared;
@@ -49,8 +47,8 @@ bool seen_check(struct call *call)
     if (!seen.opening[0])
         return true;
     if (!incarnation)
-        incarnation = ledger_incarnation(ledger);
-    shared = ledger_shares(ledger, incarnation, seen.opening);
+        incarnation = call->server->incarnation;
+    shared = ledger_shares(call->server->ledger, incarnation, seen.opening);
     if ((uint64_t)seen.revision <= shared)
         return true;
     refuse(call, incarnation, &seen, shared);

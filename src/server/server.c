@@ -213,6 +213,9 @@ static int open_parts(struct server *server, struct err *err)
                          err);
     if (r < 0)
         return r;
+    snprintf(server->incarnation, sizeof(server->incarnation), "%s",
+             ledger_incarnation(server->ledger));
+    snprintf(server->opening, sizeof(server->opening), "%s", ledger_opening(server->ledger));
     ledger_listen(server->ledger, follow_batch, server);
     nodes.ledger = cycle.ledger = view.ledger = steward.ledger = server->ledger;
     view_open(&view, &server->view);
