@@ -270,6 +270,17 @@ const struct listing task_listing = { task_columns, COUNT_OF(task_columns), "nam
 
 /* ---- texts ---- */
 
+void job_print_kept(const json_t *item, FILE *to)
+{
+    const json_t *list = json_object_get(item, "kept"), *kept;
+    size_t i;
+
+    json_array_foreach(list, i, kept) fprintf(
+        to, "kept: %s may run on there, beside the next attempt, until %s is heard of again\n",
+        json_string_value(json_object_get(kept, "attempt")),
+        json_string_value(json_object_get(kept, "node")));
+}
+
 bool job_is_lost(const char *job, int64_t shared, const struct problem *why, struct problem *out)
 {
     struct name_parts parts = { 0 };

@@ -46,6 +46,9 @@ bool job_state_is_over(const char *state);
  */
 bool job_is_lost(const char *job, int64_t shared, const struct problem *why, struct problem *out);
 
+/** Says of each attempt that a lost node may run on, since the job asks for it, that it may. */
+void job_print_kept(const json_t *item, FILE *to);
+
 /** Adds the reason of a waiting job: "INSUFFICIENT_CPU asked 32, free 8 ..."; nothing if it has
  * none. */
 void job_add_reason(const json_t *job, struct str *out);

@@ -103,6 +103,8 @@ static int print_job(struct cli *cli, const struct output *output, const json_t 
     r = print_tasks(cli, output, id);
     if (r == EXIT_DONE)
         print_rooms(output, job);
+    if (r == EXIT_DONE)
+        job_print_kept(job, output->to);
     return r;
 }
 

@@ -228,6 +228,51 @@ static int show_held(struct call *call, struct reader *reader, struct err *err)
     return r;
 }
 
+/* Attempts of the job that lost nodes may run on. */
+struct kept {
+    uint64_t job;
+    json_t *list;
+};
+
+static int add_kept(const void *data, void *arg)
+{
+    const struct row_node *row = data;
+    struct kept *kept = arg;
+    CLEANUP(json_decrefp) json_t *info = NULL;
+    json_t *name;
+    size_t i;
+
+    if (row->state != NODE_LOST)
+        return 0;
+    info = show_read_object(row->info);
+    json_array_foreach(json_object_get(info, "kept"), i, name)
+    {
+        struct name_parts parts = { 0 };
+        struct err err = { 0 };
+
+        if (name_parse(json_string_value(name), &parts, &err) == 0 && parts.job == kept->job)
+            json_array_append_new(kept->list,
+                                  json_pack("{s:O,s:s}", "attempt", name, "node", row->name));
+    }
+    return 0;
+}
+
+int call_job_kept(struct call *call, struct reader *reader, struct err *err)
+{
+    const struct call_job *job = call_job(call);
+    struct kept kept = { job->id, NULL };
+    int r = 0;
+
+    if (!job->spec || job->spec->on_disconnect != ON_DISCONNECT_KEEP)
+        return 0;
+    kept.list = json_array();
+    r = reader_nodes(reader, add_kept, &kept, err);
+    if (json_array_size(kept.list))
+        show_set(call->answer, "kept", json_incref(kept.list));
+    json_decref(kept.list);
+    return r < 0 ? r : 0;
+}
+
 int call_job_show(struct call *call, struct reader *reader, struct err *err)
 {
     struct call_job *job = call_job(call);
@@ -245,6 +290,8 @@ int call_job_show(struct call *call, struct reader *reader, struct err *err)
     call->etag = job->row->rev;
     verdicts_unref(verdicts);
     r = show_held(call, reader, err);
+    if (r >= 0)
+        r = call_job_kept(call, reader, err);
     return r < 0 ? r : show_failure(call, reader, err);
 }
 

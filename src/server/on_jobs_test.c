@@ -272,6 +272,7 @@ TEST(cancelling_twice_is_cancelling_once)
     SERVING_EXPECT(&s, 200, show, "", NULL);
     CHECK_TEXT(serving_get(&s, "state"), "cancelled");
     CHECK_TEXT(serving_get(&s, "stopCause"), "CANCELLED");
+    CHECK_TEXT(serving_get(&s, "code"), "(none)"); /* nothing ran */
     CHECK_TEXT(serving_get(&s, "tasks.cancelled"), "1");
     CHECK_TEXT(serving_get(&s, "reasons"), "(none)");
     SERVING_EXPECT(&s, 404, "DELETE /v1/jobs/j-999", "", NULL);
