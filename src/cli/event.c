@@ -194,6 +194,9 @@ static int run_watch(struct cli *cli, const struct args *args)
 
     if (r != 0)
         return r;
+    r = cli_check_filters(cli, args);
+    if (r != 0)
+        return r;
     if (args_int(args, "from", 0, INT64_MAX, &after, &err) < 0 ||
         args_int(args, "limit", 1, LIMIT_MAX, &watch.left, &err) < 0)
         return cli_fail_usage(cli, "%s", err.text);

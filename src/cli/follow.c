@@ -211,6 +211,15 @@ static void on_log_gap(void *arg, int64_t n_bytes)
     say(seen->follow, "%s: %lld bytes of its log are gone", seen->name, (long long)n_bytes);
 }
 
+/* A server that is away is told of by the events; the log of a silent node is not. */
+static void on_log_wait(void *arg, const struct problem *problem)
+{
+    const struct seen *seen = arg;
+
+    if (problem->code == PROBLEM_BEHIND)
+        say(seen->follow, "berth: %s; trying again", problem->detail);
+}
+
 static void on_log_end(void *arg, int status, const struct problem *problem)
 {
     struct seen *seen = arg;
@@ -241,6 +250,7 @@ static void read_log(struct seen *seen)
         .give_up_ms = follow->options.give_up_ms,
         .on_bytes = on_bytes,
         .on_gap = on_log_gap,
+        .on_wait = on_log_wait,
         .on_end = on_log_end,
         .arg = seen,
     });

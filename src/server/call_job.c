@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/name.h"
+#include "base/nearest.h"
 #include "server/hide.h"
 #include "server/show.h"
 #include "server/view.h"
@@ -305,6 +306,32 @@ int64_t call_job_group(const struct job_spec *spec, const char *name)
     return -1;
 }
 
+/* Which tasks there are; and the group that may have been meant. */
+static void refuse_task(struct call *call, const struct job_spec *spec, const char *text,
+                        const char *group)
+{
+    CLEANUP(str_fini) struct str all = { 0 };
+    const char *names[JOB_GROUPS_MAX], *meant;
+    bool is_known = group[0] && call_job_group(spec, group) >= 0;
+
+    for (size_t i = 0; i < spec->n_groups; i++)
+        names[i] = spec->groups[i].name;
+    meant = group[0] && !is_known ? nearest(group, names, spec->n_groups) : NULL;
+    for (size_t i = 0; i < spec->n_groups; i++) {
+        const char *name = names[i];
+        uint32_t last = (uint32_t)spec->groups[i].replicas - 1;
+
+        if ((is_known && !text_eq(name, group)) || (meant && !text_eq(name, meant)))
+            continue;
+        str_addf(&all, "%s%s.0", all.len ? ", " : "", name);
+        if (last)
+            str_addf(&all, " to %s.%u", name, last);
+    }
+    problem_set(&call->problem, PROBLEM_NOT_FOUND, "there is no task %.80s%s; %s %.240s%s", text,
+                meant ? "" : " in the job", meant ? "did you mean one of" : "there is", all.data,
+                meant ? "?" : "");
+}
+
 bool call_job_task(struct call *call, const struct job_spec *spec, const char *text,
                    uint32_t *group, uint32_t *index)
 {
@@ -314,7 +341,7 @@ bool call_job_task(struct call *call, const struct job_spec *spec, const char *t
 
     if (at < 0 ||
         text_to_int(dot ? dot + 1 : text, 0, spec->groups[at].replicas - 1, &number) < 0) {
-        call_not_found(call, "task", text);
+        refuse_task(call, spec, text, name);
         return false;
     }
     *group = (uint32_t)at;

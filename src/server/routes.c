@@ -56,7 +56,7 @@ static const struct route routes[] = {
       on_job_tasks,
       RIGHT_VIEWER,
       "List a job's tasks.",
-      { "limit", "cursor", "state" },
+      { "limit", "cursor", "state", "task" },
       NULL,
       false },
     { HTTP_GET,
