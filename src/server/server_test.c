@@ -184,16 +184,19 @@ TEST(a_store_that_fails_is_told_and_nothing_is_left)
 TEST(what_cannot_be_opened_says_why)
 {
     char dir[] = "/tmp/berth-server-XXXXXX";
-    struct server_options options = { .data = dir, .store = "memory:" };
+    CLEANUP(freep) char *data = NULL;
+    struct server_options options = { .store = "memory:" };
     struct server *server;
     struct serving s;
     struct err err = { 0 }, ignored = { 0 };
 
     CHECK(mkdtemp(dir) != NULL);
+    options.data = data = text_format("%s/data", dir);
     serving_start(&s);
     options.listen = server_address(s.server);
     CHECK_EQ(server_open(&options, &server, &err), -EADDRINUSE);
     CHECK(strstr(err.text, options.listen) != NULL);
+    CHECK(access(data, F_OK) < 0); /* nothing is left of it */
     options.listen = "nowhere";
     err = (struct err){ 0 };
     CHECK_EQ(server_open(&options, &server, &err), -EINVAL);

@@ -594,6 +594,8 @@ end_agent() {
     cp -a "$DATA.copy" "$DATA"
     start_server
     until_true 30 grep -q "a server is refused.*$BERTH_ADDR" "$BATS_TEST_TMPDIR/one.log"
+    # It gets nothing here, however young its last beat in the backup is.
+    "$BERTH" node show one -o json | jq -e '.state == "unreachable" and (.notRegistered | length) > 0'
     "$BERTH" job show "$before" -o json | jq -e '.state == "running"'
     pgrep -f '^sleep 6002'
     kill -TERM "$SERVER_PID"
