@@ -176,9 +176,9 @@ MUST_CHECK int berth_engine_node_scores(struct berth_engine *engine,
                                         const struct berth_words *nodes, double *out,
                                         struct err *err);
 
-/* A queue's arithmetic. Requested is what its own tasks hold and wait for, all of them; demand is what
- * its fair share goes by where the profile has one: what it and all beneath it hold, and wait for and
- * could start. */
+/* A queue's arithmetic; all of it is of the queue and those beneath it. Requested is what tasks hold and
+ * wait for, all of them; demand is what its fair share goes by where the profile has one: what they
+ * hold, and wait for and could start. */
 struct berth_queue_view {
     struct berth_amounts deserved, fair_share, demand, allocated, requested, cap;
     uint32_t n_pending, n_running, n_ended; /* jobs */
@@ -188,7 +188,7 @@ MUST_CHECK int berth_engine_queue(struct berth_engine *engine, const struct bert
                                   struct berth_queue_view *out, struct err *err);
 
 /**
- * Who holds a queue's share of a resource: one holder a job (its tasks in sum), the largest first,
+ * Who holds a queue's share of a resource, in it or beneath it: one holder a job (its tasks in sum), the largest first,
  * at most `most`.
  *
  * @n_more  out: that hold some too and are not listed

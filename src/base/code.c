@@ -182,7 +182,7 @@ const struct code_text problem_codes[PROBLEM_CODE_COUNT] = {
                              "other one.",
                              409 },
     [PROBLEM_LEDGER_FORKED] = { "LEDGER_FORKED",
-                                "The agent has served another copy of that ledger, which went on.",
+                                "Another copy of that ledger, which went on, was seen before.",
                                 "Start the server that has that one; if this one is to take its "
                                 "place, stop this one, run berth server --restored once, and start "
                                 "it.",

@@ -107,6 +107,18 @@ static void on_gap(void *arg)
     loop_stop(watch->loop);
 }
 
+/* Revisions are given again there: who reads along is told by an end, not by numbers that go back. */
+static void on_parted(void *arg, int64_t shared, const struct problem *problem)
+{
+    struct watch *watch = arg;
+    struct problem end = { 0 };
+
+    problem_set(&end, problem->code, "%.300s; go on with: berth event watch --from %lld",
+                problem->detail, (long long)shared);
+    watch->exit_code = cli_fail_problem(watch->cli, &end, problem_codes[problem->code].status);
+    loop_stop(watch->loop);
+}
+
 static void on_ahead(void *arg, int64_t newest)
 {
     const struct watch *watch = arg;
@@ -146,6 +158,7 @@ static int run(struct watch *watch, const struct args *args, const char *job, in
         loop_close(watch->loop);
         return cli_fail_err(watch->cli, &err);
     }
+    client_hold(client, watch->cli->client);
     cli_add_query(&query, "type", args_get(args, "type"));
     cli_add_query(&query, "job", job);
     if (is_endless_table(&watch->output) && watch->output.has_head)
@@ -159,6 +172,7 @@ static int run(struct watch *watch, const struct args *args, const char *job, in
         .give_up_ms = args_has(args, "give-up") ? watch->cli->give_up_ms : -1,
         .on_event = on_event,
         .on_gap = on_gap,
+        .on_parted = on_parted,
         .on_ahead = on_ahead,
         .on_line = on_connection,
         .on_end = on_end,
@@ -178,6 +192,9 @@ static int run_watch(struct cli *cli, const struct args *args)
     int64_t after = -1;
     int r = cli_need_output(cli, args, &watch.output);
 
+    if (r != 0)
+        return r;
+    r = cli_check_filters(cli, args);
     if (r != 0)
         return r;
     if (args_int(args, "from", 0, INT64_MAX, &after, &err) < 0 ||

@@ -90,6 +90,7 @@ static void on_line(void *arg, const char *line, size_t n)
         const char *type = json_string_value(json_object_get(event, "type"));
 
         events->revision = json_integer_value(revision);
+        client_saw(events->options.client, events->revision);
         events->is_ahead = false;
         if (!text_eq(type, "bookmark") && !text_eq(type, "overflow")) {
             events->is_busy = true;
@@ -135,10 +136,15 @@ static void on_done(void *arg, int r, const struct client_answer *answer, const 
 
     events->ticket = NULL;
     events->is_busy = true;
+    if (r == 0 && !client_answer_is_ok(answer))
+        client_answer_problem(answer, &problem);
     if (r == 0 && answer->status == HTTP_GONE) {
         events->options.on_gap(events->options.arg);
+    } else if (problem.code == PROBLEM_LEDGER_FORKED) {
+        on_open(events); /* somebody was reached */
+        if (!events->is_closed)
+            events->options.on_parted(events->options.arg, answer->revision, &problem);
     } else if (r == -E2BIG || r == -EPROTO || !is_passing) {
-        client_answer_problem(answer, &problem);
         events->options.on_end(events->options.arg, r < 0 ? 0 : answer->status, &problem, err);
     } else if (may_repeat(events, r < 0 ? err->text : "")) {
         if (!events->is_closed)
@@ -191,6 +197,8 @@ void events_restart(struct events *events, int64_t after)
 {
     events->revision = after;
     client_cancel(events->ticket);
+    timer_unset(events->timer);
+    events->is_ahead = false;
     listen_on(events);
 }
 

@@ -27,6 +27,10 @@ struct events_options {
     void (*on_event)(void *arg, const json_t *event);
     /* Events were missed: read anew, then call events_restart with the revision read. */
     void (*on_gap)(void *arg);
+    /* The server has another ledger than was listened to, or a copy that lacks what was heard; up to
+     * `shared` both are the same, 0: nothing is known to be. Read anew, with client_hold, and call
+     * events_restart; or leave it. */
+    void (*on_parted)(void *arg, int64_t shared, const struct problem *problem);
     /* The stream waits: the revision known already is yet to come, the newest is this. NULL:
      * none. */
     void (*on_ahead)(void *arg, int64_t newest);
@@ -41,7 +45,7 @@ struct events_options {
 
 struct events *events_open(const struct events_options *options);
 void events_close(struct events *events);
-/** Listens anew behind a revision; only after on_gap. */
+/** Listens anew behind a revision; only after on_gap or on_parted. */
 void events_restart(struct events *events, int64_t after);
 /** The revision up to which all was said. */
 int64_t events_revision(const struct events *events);

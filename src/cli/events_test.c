@@ -64,6 +64,14 @@ static const struct {
       "99 ",
       0 },
     { "too old", 7, { { 410, "{}", false }, { 0, LAST, false } }, "from=7 from=50 ", "gap 99 ", 0 },
+    { "another ledger",
+      7,
+      { { 0, E("8"), false },
+        { 409, "{\"code\":\"LEDGER_FORKED\",\"status\":409}", false },
+        { 0, LAST, false } },
+      "from=7 from=8 from=60 ",
+      "8 parted5 99 ",
+      0 },
     { "yet to come",
       7,
       { { 0, MARK("5") MARK("6") E("8") LAST, false } },
@@ -99,6 +107,7 @@ static void serve(struct http_request *request, void *arg)
     CHECK_TEXT(http_header(request, "accept"), "application/x-ndjson");
     str_addf(&scene->queries, "%s ", http_query_text(request));
     if (answer->status) {
+        http_set_header(request, "Berth-Revision", "5");
         http_answer(request, answer->status, answer->lines, strlen(answer->lines));
         return;
     }
@@ -128,6 +137,15 @@ static void on_gap(void *arg)
 
     str_add(&scene->said, "gap ");
     events_restart(scene->events, 50);
+}
+
+static void on_parted(void *arg, int64_t shared, const struct problem *problem)
+{
+    struct scene *scene = arg;
+
+    (void)problem;
+    str_addf(&scene->said, "parted%lld ", (long long)shared);
+    events_restart(scene->events, 60);
 }
 
 static void on_ahead(void *arg, int64_t newest)
@@ -168,6 +186,7 @@ TEST(events_go_on_behind_the_last_one)
                                                              .give_up_ms = -1,
                                                              .on_event = on_event,
                                                              .on_gap = on_gap,
+                                                             .on_parted = on_parted,
                                                              .on_ahead = on_ahead,
                                                              .on_end = on_end,
                                                              .arg = &scene });

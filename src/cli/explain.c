@@ -461,6 +461,7 @@ void explain_print(const json_t *explain, const struct output *output)
     print_state(explain);
     print_share(explain, text_of(json_object_get(explain, "queue"), "name"));
     print_evicted(explain, output);
+    job_print_kept(explain, output->to);
     print_lost(explain, output);
     print_gang(explain);
     print_origin(explain);

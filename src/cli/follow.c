@@ -30,6 +30,7 @@ struct seen {
     struct follow *follow;
     char *name;  /* j-12/worker.3#1: the key of the map */
     char *label; /* worker.3 */
+    char *bound; /* when it was bound: another ledger may give its name again */
     struct logreader *reader;
     bool was_placed, was_read, has_ended, has_run;
 };
@@ -101,15 +102,46 @@ static void check_end(struct follow *follow)
         finish(follow, follow->over, 0, NULL);
 }
 
+static void look(struct follow *follow);
+
+/* The server has another ledger than was followed. What the job is there is read anew, if it is the
+ * same one; that a number is the same says nothing. */
+static void part(struct follow *follow, int64_t shared, const struct problem *problem)
+{
+    struct problem lost = { 0 };
+
+    if (!follow->over && job_is_lost(follow->job, shared, problem, &lost)) {
+        finish(follow, NULL, problem_codes[lost.code].status, &lost);
+        return;
+    }
+    client_hold(follow->options.client, NULL);
+    if (follow->over)
+        return; /* it is known how it ended, and only the rest of its logs is missing */
+    say(follow, "berth: %s; %s is read anew", problem->detail, follow->job);
+    follow->is_over = false;
+    VEC_EACH (seen, &follow->all)
+        (*seen)->has_ended = false;
+    look(follow);
+}
+
+/* Ends, unless it is another ledger that refuses. */
+static void refused(struct follow *follow, int64_t revision, int status,
+                    const struct problem *problem)
+{
+    if (problem->code == PROBLEM_LEDGER_FORKED)
+        part(follow, revision, problem);
+    else
+        finish(follow, NULL, status, problem);
+}
+
 static void on_final_job(void *arg, const json_t *document, int64_t revision, int status,
                          const struct problem *problem)
 {
     struct follow *follow = arg;
 
-    (void)revision;
     follow->ask = NULL;
     if (!document) {
-        finish(follow, NULL, status, problem);
+        refused(follow, revision, status, problem);
         return;
     }
     follow->over = json_incref((json_t *)document);
@@ -179,6 +211,15 @@ static void on_log_gap(void *arg, int64_t n_bytes)
     say(seen->follow, "%s: %lld bytes of its log are gone", seen->name, (long long)n_bytes);
 }
 
+/* A server that is away is told of by the events; the log of a silent node is not. */
+static void on_log_wait(void *arg, const struct problem *problem)
+{
+    const struct seen *seen = arg;
+
+    if (problem->code == PROBLEM_BEHIND)
+        say(seen->follow, "berth: %s; trying again", problem->detail);
+}
+
 static void on_log_end(void *arg, int status, const struct problem *problem)
 {
     struct seen *seen = arg;
@@ -209,6 +250,7 @@ static void read_log(struct seen *seen)
         .give_up_ms = follow->options.give_up_ms,
         .on_bytes = on_bytes,
         .on_gap = on_log_gap,
+        .on_wait = on_log_wait,
         .on_end = on_log_end,
         .arg = seen,
     });
@@ -243,6 +285,23 @@ static struct seen *find_seen(struct follow *follow, const char *name)
     map_put(&follow->by_name, seen->name, seen);
     VEC_PUSH(&follow->all, seen);
     return seen;
+}
+
+/* Takes the name for another attempt, if it is one. */
+static void tell_apart(struct seen *seen, const json_t *attempt)
+{
+    const char *bound = text_of(attempt, "boundAt");
+
+    if (!bound[0] || text_eq(seen->bound, bound))
+        return;
+    if (seen->bound) {
+        if (seen->reader)
+            seen->follow->n_reading--;
+        logreader_close(TAKE(seen->reader));
+        seen->was_placed = seen->was_read = seen->has_ended = seen->has_run = false;
+    }
+    mem_free(seen->bound);
+    seen->bound = text_copy(bound);
 }
 
 static const char *shown_name(const struct seen *seen)
@@ -323,6 +382,7 @@ static void take_attempt(struct follow *follow, const char *name, const json_t *
     if (name_parse(name, &parts, &err) < 0 || !is_wanted(follow, &parts))
         return;
     seen = find_seen(follow, name);
+    tell_apart(seen, attempt);
     say_placed(seen, attempt, parts.number, time);
     if (state == ATTEMPT_RUNNING || text_of(attempt, "startedAt")[0])
         seen->has_run = true;
@@ -346,11 +406,14 @@ static void on_event(void *arg, const json_t *event)
         begin_end(follow);
 }
 
-static void look(struct follow *follow);
-
 static void on_gap(void *arg)
 {
     look(arg);
+}
+
+static void on_parted(void *arg, int64_t shared, const struct problem *problem)
+{
+    part(arg, shared, problem);
 }
 
 static void on_connection(void *arg, bool is_lost, const char *why)
@@ -389,6 +452,7 @@ static void open_events(struct follow *follow)
         .give_up_ms = follow->options.give_up_ms,
         .on_event = on_event,
         .on_gap = on_gap,
+        .on_parted = on_parted,
         .on_line = on_connection,
         .on_end = on_events_end,
         .arg = follow,
@@ -426,10 +490,9 @@ static void on_attempts(void *arg, const json_t *document, int64_t revision, int
     size_t i;
     json_t *item;
 
-    (void)revision;
     follow->ask = NULL;
     if (!document) {
-        finish(follow, NULL, status, problem);
+        refused(follow, revision, status, problem);
         return;
     }
     json_array_foreach(json_object_get(document, "items"), i, item)
@@ -449,7 +512,7 @@ static void on_job(void *arg, const json_t *document, int64_t revision, int stat
 
     follow->ask = NULL;
     if (!document) {
-        finish(follow, NULL, status, problem);
+        refused(follow, revision, status, problem);
         return;
     }
     follow->after = revision;
@@ -536,6 +599,7 @@ void follow_close(struct follow *follow)
         logreader_close((*seen)->reader);
         mem_free((*seen)->name);
         mem_free((*seen)->label);
+        mem_free((*seen)->bound);
         mem_free(*seen);
     }
     VEC_FINI(&follow->all);

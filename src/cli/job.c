@@ -270,6 +270,32 @@ const struct listing task_listing = { task_columns, COUNT_OF(task_columns), "nam
 
 /* ---- texts ---- */
 
+void job_print_kept(const json_t *item, FILE *to)
+{
+    const json_t *list = json_object_get(item, "kept"), *kept;
+    size_t i;
+
+    json_array_foreach(list, i, kept) fprintf(
+        to, "kept: %s may run on there, beside the next attempt, until %s is heard of again\n",
+        json_string_value(json_object_get(kept, "attempt")),
+        json_string_value(json_object_get(kept, "node")));
+}
+
+bool job_is_lost(const char *job, int64_t shared, const struct problem *why, struct problem *out)
+{
+    struct name_parts parts = { 0 };
+    struct err err = { 0 };
+
+    /* A job's number is the revision of its submit. */
+    if (name_parse(job, &parts, &err) == 0 && shared > 0 && parts.job <= (uint64_t)shared)
+        return false;
+    problem_set(out, why->code,
+                "%.250s; %s is not in it: what it ran may go on as an orphan (berth node list "
+                "counts them), and it is to be submitted again",
+                why->detail, job);
+    return true;
+}
+
 bool job_state_is_over(const char *state)
 {
     int i = state ? states_find(state, job_state_words, JOB_STATE_COUNT) : -1;

@@ -35,6 +35,20 @@ char *attempt_path(const char *attempt, const char *more);
 /** Whether a state's word says that a job is over. */
 bool job_state_is_over(const char *state);
 
+/**
+ * Whether a job is lost with the ledger that it was in: the server has another one, which is the
+ * same up to a revision.
+ *
+ * @job     "j-12"
+ * @shared  the last revision that both have; 0: none is known
+ * @why     what the server said
+ * @out     { 0 }; what to say of the job, where it is lost
+ */
+bool job_is_lost(const char *job, int64_t shared, const struct problem *why, struct problem *out);
+
+/** Says of each attempt that a lost node may run on, since the job asks for it, that it may. */
+void job_print_kept(const json_t *item, FILE *to);
+
 /** Adds the reason of a waiting job: "INSUFFICIENT_CPU asked 32, free 8 ..."; nothing if it has
  * none. */
 void job_add_reason(const json_t *job, struct str *out);

@@ -43,6 +43,22 @@ void cli_add_query(struct str *path, const char *key, const char *value)
     client_escape(value, path);
 }
 
+int cli_check_filters(struct cli *cli, const struct args *args)
+{
+    static const char *const filters[] = { "state", "queue", "name", "label",     "since",
+                                           "user",  "type",  "job",  "namespace", "sort" };
+
+    for (size_t i = 0; i < COUNT_OF(filters); i++) {
+        const char *value = args_maybe(args, filters[i]);
+
+        if (value && !value[0])
+            return cli_fail_usage(
+                cli, "--%s: its value is empty; leave it out where it is not to narrow",
+                filters[i]);
+    }
+    return 0;
+}
+
 /* One page, behind the cursor, and of what is left to the limit. */
 static int get_page(struct cli *cli, const char *path, int64_t left, const char *cursor,
                     json_t **out)
@@ -126,6 +142,8 @@ static int make_list(struct list *list, const struct args *args, const char *pat
     list->sort = args_maybe(args, "sort");
     if (args_int(args, "limit", 1, LIMIT_MAX, &list->limit, &err) < 0)
         return cli_fail_usage(list->cli, "%s", err.text);
+    if (cli_check_filters(list->cli, args) != 0)
+        return EXIT_USAGE;
     str_add(&list->path, path);
     cli_add_query(&list->path, "state", args_maybe(args, "state"));
     cli_add_query(&list->path, "label", args_maybe(args, "label"));

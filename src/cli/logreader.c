@@ -22,6 +22,8 @@ struct logreader {
     int64_t at;      /* where the answer at hand was asked to begin; -1: a tail, not known */
     int64_t n_bytes; /* of whole lines of the answer at hand */
     int64_t lost_ms; /* boot clock: since when nothing came; 0: it comes */
+    bool is_told;    /* that nothing comes, and by which problem */
+    enum problem_code told;
     unsigned n_tries;
     struct client_ticket *ticket;
     struct timer *timer;
@@ -53,6 +55,7 @@ static void on_line(void *arg, const char *line, size_t n)
     struct logreader *reader = arg;
 
     reader->lost_ms = 0;
+    reader->is_told = false;
     reader->n_tries = 0;
     if (!line)
         return;
@@ -86,15 +89,24 @@ static void end(struct logreader *reader, int status, const struct problem *prob
     options.on_end(options.arg, status, problem);
 }
 
-static bool may_repeat(struct logreader *reader, int r, int status)
+/* Where the server has another ledger, whoever follows the job decides whether to go on with it. */
+static bool may_repeat(struct logreader *reader, int r, int status, const struct problem *problem)
 {
     int64_t now = clock_boot_ms(&clock_system);
+    bool is_passing = status == 503 || status == 429 ||
+                      (problem->code == PROBLEM_LEDGER_FORKED && reader->options.is_following);
 
-    if (r == -E2BIG || r == -EPROTO || (r == 0 && status != 503 && status != 429))
+    if (r == -E2BIG || r == -EPROTO || (r == 0 && !is_passing))
         return false;
     if (!reader->lost_ms)
         reader->lost_ms = now;
-    return reader->options.give_up_ms < 0 || now - reader->lost_ms < reader->options.give_up_ms;
+    if (reader->options.give_up_ms >= 0 && now - reader->lost_ms >= reader->options.give_up_ms)
+        return false;
+    if ((!reader->is_told || reader->told != problem->code) && reader->options.on_wait)
+        reader->options.on_wait(reader->options.arg, problem);
+    reader->is_told = true;
+    reader->told = problem->code;
+    return true;
 }
 
 static void on_done(void *arg, int r, const struct client_answer *answer, const struct err *err)
@@ -110,14 +122,14 @@ static void on_done(void *arg, int r, const struct client_answer *answer, const 
         return;
     }
     is_known = move_on(reader, answer);
-    if (is_known && may_repeat(reader, r, answer->status)) {
-        timer_set(reader->timer, pause_of_try(reader->n_tries++));
-        return;
-    }
     if (r == 0)
         client_answer_problem(answer, &problem);
     else
         problem_set(&problem, PROBLEM_NONE, "%s", err->text);
+    if (is_known && may_repeat(reader, r, answer->status, &problem)) {
+        timer_set(reader->timer, pause_of_try(reader->n_tries++));
+        return;
+    }
     end(reader, r < 0 ? 0 : answer->status, &problem);
 }
 

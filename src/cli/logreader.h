@@ -21,6 +21,8 @@ struct logreader_options {
     void (*on_bytes)(void *arg, enum cri_stream stream, const char *data, size_t n);
     /* So many bytes were rotated away before they could be read. */
     void (*on_gap)(void *arg, int64_t n_bytes);
+    /* Nothing comes for now, and it is asked for again: once for each such time and reason. NULL: none. */
+    void (*on_wait)(void *arg, const struct problem *problem);
     /* It is read to its end (problem NULL), or cannot be. The reader is gone then. */
     void (*on_end)(void *arg, int status, const struct problem *problem);
     void *arg;

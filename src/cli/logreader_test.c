@@ -28,30 +28,34 @@ static const struct {
     const char *queries; /* as they were asked, each followed by a blank */
     const char *out, *err;
     int64_t gap;
-    int status; /* of the end */
+    int status;  /* of the end */
+    int n_waits; /* how often it was told that nothing comes */
 } rows[] = {
-    { "whole", { { 0, -1, 0 } }, "format=cri&follow=1 ", "one\nthree\n", "two\n", 0, 200 },
+    { "whole", { { 0, -1, 0 } }, "format=cri&follow=1 ", "one\nthree\n", "two\n", 0, 200, 0 },
     { "cut within the first line",
       { { 0, 5, 0 }, { 0, -1, 0 } },
       "format=cri&follow=1 format=cri&follow=1 ",
       "one\nthree\n",
       "two\n",
       0,
-      200 },
+      200,
+      0 },
     { "cut behind a line",
       { { 0, LINE, 0 }, { 0, -1, 0 } },
       "format=cri&follow=1 format=cri&follow=1&at=34 ",
       "one\nthree\n",
       "two\n",
       0,
-      200 },
+      200,
+      0 },
     { "cut within later lines, twice",
       { { 0, LINE + 10, 0 }, { 0, LINE + 12, 0 }, { 0, -1, 0 } },
       "format=cri&follow=1 format=cri&follow=1&at=34 format=cri&follow=1&at=68 ",
       "one\nthree\n",
       "two\n",
       0,
-      200 },
+      200,
+      0 },
     { "nobody there for a while",
       { { 0, LINE, 0 }, { 503, 0, 0 }, { 503, 0, 0 }, { 0, -1, 0 } },
       "format=cri&follow=1 format=cri&follow=1&at=34 format=cri&follow=1&at=34 "
@@ -59,22 +63,25 @@ static const struct {
       "one\nthree\n",
       "two\n",
       0,
-      200 },
+      200,
+      1 },
     { "what was next is gone",
       { { 0, LINE, 0 }, { 0, -1, 2 * LINE } },
       "format=cri&follow=1 format=cri&follow=1&at=34 ",
       "one\nthree\n",
       "",
       LINE,
-      200 },
-    { "no such attempt", { { 404, 0, 0 } }, "format=cri&follow=1 ", "", "", 0, 404 },
+      200,
+      0 },
+    { "no such attempt", { { 404, 0, 0 } }, "format=cri&follow=1 ", "", "", 0, 404, 0 },
     { "thrown away meanwhile",
       { { 0, LINE, 0 }, { 410, 0, 0 } },
       "format=cri&follow=1 format=cri&follow=1&at=34 ",
       "one\n",
       "",
       0,
-      410 },
+      410,
+      0 },
 };
 
 struct scene {
@@ -83,7 +90,7 @@ struct scene {
     size_t n_asked;
     struct str queries, out, err;
     int64_t gap;
-    int status;
+    int status, n_waits;
 };
 
 static void serve(struct http_request *request, void *arg)
@@ -123,6 +130,14 @@ static void on_bytes(void *arg, enum cri_stream stream, const char *data, size_t
     str_add_bytes(stream == CRI_STDERR ? &scene->err : &scene->out, data, n);
 }
 
+static void on_wait(void *arg, const struct problem *problem)
+{
+    struct scene *scene = arg;
+
+    scene->n_waits += problem->code == PROBLEM_STORE_UNAVAILABLE ||
+                      problem->code == PROBLEM_BEHIND || problem->code == PROBLEM_STARTING;
+}
+
 static void on_gap(void *arg, int64_t n_bytes)
 {
     ((struct scene *)arg)->gap += n_bytes;
@@ -159,6 +174,7 @@ TEST(logreader_goes_on_at_the_byte_where_it_broke)
                                                     .give_up_ms = -1,
                                                     .on_bytes = on_bytes,
                                                     .on_gap = on_gap,
+                                                    .on_wait = on_wait,
                                                     .on_end = on_end,
                                                     .arg = &scene });
         loop_run(scene.stage.loop);
@@ -168,6 +184,7 @@ TEST(logreader_goes_on_at_the_byte_where_it_broke)
         CHECK_TEXT(str_text(&scene.err), c->err);
         CHECK_EQ(scene.gap, c->gap);
         CHECK_EQ(scene.status, c->status);
+        CHECK_EQ(scene.n_waits, c->n_waits);
         scene_close(&scene);
     }
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cli/follow.h"
 #include "cli/job.h"
 #include "cli/logreader.h"
@@ -17,7 +18,7 @@ struct logs {
     struct loop *loop;
     struct client *client;
     struct job_name name;
-    int64_t tail, give_up_ms;
+    int64_t tail, give_up_ms, until_ms; /* until: boot clock */
     int exit_code;
 
     /* Without --follow: one after the other. */
@@ -63,6 +64,14 @@ static void follow_job(struct logs *logs, bool has_labels)
 
 static void read_next(struct logs *logs);
 
+/* All tasks have one time: of many on a silent node each would cost it again. */
+static int64_t left_ms(const struct logs *logs)
+{
+    int64_t left = logs->until_ms - clock_boot_ms(&clock_system);
+
+    return logs->give_up_ms < 0 ? -1 : left > 0 ? left : 0;
+}
+
 static void on_bytes(void *arg, enum cri_stream stream, const char *data, size_t n)
 {
     struct logs *logs = arg;
@@ -74,6 +83,14 @@ static void on_gap(void *arg, int64_t n_bytes)
 {
     (void)arg;
     fprintf(stderr, "berth: %" PRId64 " bytes of the log are gone\n", n_bytes);
+}
+
+static void on_wait(void *arg, const struct problem *problem)
+{
+    const struct logs *logs = arg;
+
+    fprintf(stderr, "berth: %s; trying again for %lld s\n", problem->detail,
+            (long long)(left_ms(logs) + 999) / 1000);
 }
 
 static void on_end(void *arg, int status, const struct problem *problem)
@@ -106,9 +123,10 @@ static void read_next(struct logs *logs)
                                                                .client = logs->client,
                                                                .attempt = attempt,
                                                                .tail = logs->tail,
-                                                               .give_up_ms = logs->give_up_ms,
+                                                               .give_up_ms = left_ms(logs),
                                                                .on_bytes = on_bytes,
                                                                .on_gap = on_gap,
+                                                               .on_wait = on_wait,
                                                                .on_end = on_end,
                                                                .arg = logs });
 }
@@ -198,6 +216,7 @@ static int list_attempts(struct logs *logs)
 static void read_all(struct logs *logs, bool has_labels)
 {
     logs->sink = (struct sink){ .fds = { STDOUT_FILENO, STDERR_FILENO }, .has_labels = has_labels };
+    logs->until_ms = clock_boot_ms(&clock_system) + logs->give_up_ms;
     read_next(logs);
     loop_run(logs->loop);
     logreader_close(logs->reader);
@@ -262,6 +281,7 @@ static int run_loop(struct logs *logs, const struct args *args, bool has_labels)
         loop_close(logs->loop);
         return cli_fail_err(logs->cli, &err);
     }
+    client_hold(logs->client, logs->cli->client);
     if (args_has(args, "follow"))
         follow_job(logs, has_labels);
     else

@@ -64,6 +64,7 @@ static void column_reason(const json_t *item, const struct output *output, struc
     const json_t *cordon = json_object_get(item, "cordon");
     const json_t *disabled = json_object_get(item, "disabled");
     size_t n_orphans = json_array_size(output_at(item, "info/orphans"));
+    size_t n_kept = json_array_size(output_at(item, "info/kept"));
 
     (void)output;
     if (disabled && !cordon)
@@ -81,6 +82,9 @@ static void column_reason(const json_t *item, const struct output *output, struc
     if (n_orphans)
         str_addf(out, "%s%zu orphan%s of another ledger", out->len ? "; " : "", n_orphans,
                  n_orphans == 1 ? "" : "s");
+    if (n_kept)
+        str_addf(out, "%s%zu task%s may run on there (onDisconnect: keep)", out->len ? "; " : "",
+                 n_kept, n_kept == 1 ? "" : "s");
 }
 
 static void column_runtimes(const json_t *item, const struct output *output, struct str *out)
@@ -116,6 +120,28 @@ static void column_labels(const json_t *item, const struct output *output, struc
                  json_is_string(value) ? json_string_value(value) : "");
 }
 
+static void add_names(const json_t *list, struct str *out)
+{
+    const json_t *name;
+    size_t i;
+
+    json_array_foreach(list, i, name)
+        str_addf(out, "%s%s", out->len ? ", " : "", json_string_value(name));
+}
+
+/* What it runs that no list of attempts has: of another ledger, or kept while it is cut off. */
+static void column_orphans(const json_t *item, const struct output *output, struct str *out)
+{
+    (void)output;
+    add_names(output_at(item, "info/orphans"), out);
+}
+
+static void column_kept(const json_t *item, const struct output *output, struct str *out)
+{
+    (void)output;
+    add_names(output_at(item, "info/kept"), out);
+}
+
 static const struct column columns[] = {
     { "NODE", "name", NULL, 0 },
     { "STATE", "state", NULL, COLUMN_STATE },
@@ -130,6 +156,8 @@ static const struct column columns[] = {
     { "CONNECTED", NULL, column_connected, COLUMN_WIDE },
     { "ADDRESS", "address", NULL, COLUMN_WIDE | COLUMN_HERE },
     { "LABELS", NULL, column_labels, COLUMN_WIDE },
+    { "ORPHANS", NULL, column_orphans, COLUMN_WIDE },
+    { "KEPT", NULL, column_kept, COLUMN_WIDE },
 };
 static const struct listing listing = { columns, COUNT_OF(columns), "name", "name" };
 

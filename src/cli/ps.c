@@ -115,6 +115,9 @@ static int run_ps(struct cli *cli, const struct args *args)
         return r;
     if (args_int(args, "limit", 1, LIMIT_MAX, &ps.limit, &err) < 0)
         return cli_fail_usage(cli, "%s", err.text);
+    r = cli_check_filters(cli, args);
+    if (r != 0)
+        return r;
     if (args_has(args, "quiet"))
         ps.output.format = OUTPUT_ID;
     r = make_path(&ps);

@@ -43,8 +43,12 @@ static void on_cancelled(void *arg, const json_t *document, int64_t revision, in
     (void)revision;
     (void)status;
     run->cancel = NULL;
-    if (!document)
-        fprintf(stderr, "berth: %s could not be cancelled: %s\n", run->job, problem->detail);
+    if (document)
+        return;
+    fprintf(stderr, "berth: %s could not be cancelled: %s\n", run->job, problem->detail);
+    if (problem->code ==
+        PROBLEM_LEDGER_FORKED) /* where it may be another job, until that is clear */
+        run->signal = 0;
 }
 
 static void cancel(struct run *run, int signal)
@@ -152,8 +156,9 @@ static void on_end(void *arg, const json_t *job, int status, const struct proble
 
     if (!job) {
         cli_fail_problem(run->cli, problem, status);
-        fprintf(stderr, "berth: %s may still run; see it with: berth logs -f %s\n", run->job,
-                run->job);
+        if (problem->code != PROBLEM_LEDGER_FORKED)
+            fprintf(stderr, "berth: %s may still run; see it with: berth logs -f %s\n", run->job,
+                    run->job);
         leave(run, status ? (int)exit_of_problem(problem->code, status) : EXIT_UNREACHABLE);
         return;
     }
@@ -202,6 +207,7 @@ static int stay(struct run *run, const struct args *args, const json_t *job, boo
         loop_close(run->loop);
         return cli_fail_err(run->cli, &err);
     }
+    client_hold(run->client, run->cli->client);
     interrupt = fdwatch_signal(run->loop, SIGINT, on_interrupt, run);
     terminate = fdwatch_signal(run->loop, SIGTERM, on_terminate, run);
     begin(run, args, job, is_replayed);

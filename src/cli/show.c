@@ -3,16 +3,23 @@
 
 enum { TASKS_SHOWN = 100 };
 
-static int print_tasks(struct cli *cli, const struct output *output, const char *job)
+/* The job's tasks, or the one that was named. */
+static int get_tasks(struct cli *cli, const struct job_name *name, json_t **out)
 {
-    CLEANUP(freep) char *more = text_format("/tasks?limit=%d", TASKS_SHOWN);
-    CLEANUP(freep) char *path = job_path(job, more);
-    CLEANUP(json_decrefp) json_t *tasks = NULL;
-    struct err err = { 0 };
-    int r = cli_get(cli, path, &tasks);
+    CLEANUP(str_fini) struct str more = { 0 };
+    CLEANUP(freep) char *path = NULL;
 
-    if (r != 0)
-        return r;
+    str_addf(&more, "/tasks?limit=%d", TASKS_SHOWN);
+    cli_add_query(&more, "task", name->task);
+    path = job_path(name->job, more.data);
+    return cli_get(cli, path, out);
+}
+
+static int print_tasks(struct cli *cli, const struct output *output, const json_t *tasks,
+                       const char *job)
+{
+    struct err err = { 0 };
+
     fputc('\n', output->to);
     if (output_list(output, &task_listing, tasks, &err) < 0)
         return cli_fail_usage(cli, "%s", err.text);
@@ -88,7 +95,7 @@ static void print_rooms(const struct output *output, const json_t *job)
 }
 
 static int print_job(struct cli *cli, const struct output *output, const json_t *job,
-                     const char *id)
+                     const json_t *tasks)
 {
     struct output whole = *output;
     struct err err = { 0 };
@@ -100,16 +107,33 @@ static int print_job(struct cli *cli, const struct output *output, const json_t 
         return cli_fail_usage(cli, "%s", err.text);
     if (output->format != OUTPUT_TABLE && output->format != OUTPUT_WIDE)
         return EXIT_DONE;
-    r = print_tasks(cli, output, id);
+    r = print_tasks(cli, output, tasks, json_string_value(json_object_get(job, "id")));
     if (r == EXIT_DONE)
         print_rooms(output, job);
+    if (r == EXIT_DONE)
+        job_print_kept(job, output->to);
     return r;
+}
+
+/* An attempt that is named must be there. */
+static int check_attempt(struct cli *cli, const struct job_name *name, const json_t *tasks)
+{
+    const json_t *task = json_array_get(json_object_get(tasks, "items"), 0);
+    CLEANUP(json_decrefp) json_t *attempt = NULL;
+    CLEANUP(freep) char *path = NULL, *whole = NULL;
+
+    if (!name->parts.has_number || !task)
+        return 0;
+    whole =
+        text_format("%s#%u", json_string_value(json_object_get(task, "name")), name->parts.number);
+    path = attempt_path(whole, "");
+    return cli_get(cli, path, &attempt);
 }
 
 static int show_one(struct cli *cli, const struct args *args, const char *word, void *arg)
 {
     struct output *output = arg;
-    CLEANUP(json_decrefp) json_t *job = NULL;
+    CLEANUP(json_decrefp) json_t *job = NULL, *tasks = NULL;
     CLEANUP(freep) char *path = NULL;
     struct job_name name;
     int r = job_name_find(cli, args, word, &name);
@@ -119,8 +143,13 @@ static int show_one(struct cli *cli, const struct args *args, const char *word, 
     path = r == 0 ? job_path(name.job, "") : NULL;
     if (r == 0)
         r = cli_get(cli, path, &job);
+    if (r == 0 &&
+        (name.parts.has_index || output->format == OUTPUT_TABLE || output->format == OUTPUT_WIDE))
+        r = get_tasks(cli, &name, &tasks);
     if (r == 0)
-        r = print_job(cli, output, job, name.job);
+        r = check_attempt(cli, &name, tasks);
+    if (r == 0)
+        r = print_job(cli, output, job, tasks);
     if (r == 0)
         output->has_head &= !output_has_rows(output); /* several jobs have one */
     return r;
@@ -150,7 +179,9 @@ const struct verb verb_job_show = {
     .run = run_show,
     .help = "Show a job and its tasks",
     .usage = "[FLAG...] JOB...",
-    .more = "JOB is an id (j-12), the name of one job, or last: your newest.",
+    .more = "JOB is an id (j-12), the name of one job, or last: your newest. Of j-12/worker.3 only "
+            "that\n"
+            "task is listed.",
     .examples = { "job show j-12", "job show last -o json" },
     .grammar = &grammar,
 };

@@ -104,6 +104,8 @@ extern const struct flag_set list_flags;
  * @types  of events after which the list may be another: "node.*,attempt.*" */
 int cli_list(struct cli *cli, const struct args *args, const char *path, const char *types,
              const struct listing *listing);
+/** Refuses what narrows a list and is empty, as an unset variable is: it would narrow nothing. */
+MUST_CHECK int cli_check_filters(struct cli *cli, const struct args *args);
 /** Shows each thing named behind the verb. */
 int cli_show(struct cli *cli, const struct args *args, const char *prefix,
              const struct listing *listing);

@@ -124,6 +124,28 @@ static void fail_one(struct awaited *awaited, int status, const struct problem *
         all_read(wait);
 }
 
+static void read_all(struct wait *wait);
+
+/* The server has another ledger than the jobs were seen in: those that are in it are read anew. */
+static void part(struct wait *wait, int64_t shared, const struct problem *problem)
+{
+    VEC_EACH (awaited, &wait->jobs)
+        ask_close(TAKE(awaited->ask));
+    wait->n_asked = 0;
+    client_hold(wait->client, NULL);
+    VEC_EACH (awaited, &wait->jobs) {
+        struct problem lost = { 0 };
+
+        if (!awaited->is_over && job_is_lost(awaited->id, shared, problem, &lost))
+            fail_one(awaited, problem_codes[lost.code].status, &lost);
+    }
+    if (wait->n_left == 0)
+        return;
+    if (!wait->is_quiet)
+        fprintf(stderr, "berth: %s; what is waited for is read anew\n", problem->detail);
+    read_all(wait);
+}
+
 static void on_job(void *arg, const json_t *document, int64_t revision, int status,
                    const struct problem *problem)
 {
@@ -131,6 +153,10 @@ static void on_job(void *arg, const json_t *document, int64_t revision, int stat
     struct wait *wait = awaited->wait;
 
     awaited->ask = NULL;
+    if (problem->code == PROBLEM_LEDGER_FORKED) {
+        part(wait, revision, problem);
+        return;
+    }
     if (!document) {
         fail_one(awaited, status, problem);
         return;
@@ -191,6 +217,11 @@ static void on_gap(void *arg)
     read_all(arg);
 }
 
+static void on_parted(void *arg, int64_t shared, const struct problem *problem)
+{
+    part(arg, shared, problem);
+}
+
 static void on_connection(void *arg, bool is_lost, const char *why)
 {
     struct wait *wait = arg;
@@ -226,6 +257,7 @@ static void listen_to(struct wait *wait)
                                                          .give_up_ms = wait->give_up_ms,
                                                          .on_event = on_event,
                                                          .on_gap = on_gap,
+                                                         .on_parted = on_parted,
                                                          .on_line = on_connection,
                                                          .on_end = on_end,
                                                          .arg = wait });
@@ -264,6 +296,7 @@ static int wait_for_all(struct wait *wait, int64_t timeout_ms)
         loop_close(wait->loop);
         return cli_fail_err(wait->cli, &err);
     }
+    client_hold(wait->client, wait->cli->client);
     wait->timeout = timer_new(wait->loop, on_timeout, wait);
     wait->looks_once = timeout_ms == 0;
     if (wait->looks_once)

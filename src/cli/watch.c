@@ -14,6 +14,7 @@ enum { LOOK_MS = 200, AGES_MS = 2000, AGAIN_MS = 2000 };
 struct watch {
     struct watch_options options;
     struct loop *loop;
+    struct client *client; /* of the events; the list is read by the one of cli */
     struct events *events;
     struct timer *look, *ages;
     json_t *list;     /* as it was read last */
@@ -210,6 +211,20 @@ static void on_gap(void *arg)
     events_restart(watch->events, revision_of(watch)); /* an old one makes a gap again */
 }
 
+/* All that was printed is of another ledger: the list begins anew. */
+static void on_parted(void *arg, int64_t shared, const struct problem *problem)
+{
+    struct watch *watch = arg;
+
+    (void)shared;
+    fprintf(stderr, "berth: %s; the list begins anew\n", problem->detail);
+    client_hold(watch->client, NULL);
+    if (watch->shown)
+        json_object_clear(watch->shown);
+    look(watch);
+    events_restart(watch->events, watch->will_look ? -1 : revision_of(watch));
+}
+
 static void on_line(void *arg, bool is_lost, const char *why)
 {
     struct watch *watch = arg;
@@ -229,19 +244,21 @@ static void on_end(void *arg, int status, const struct problem *problem, const s
 }
 
 /* Reads the list once, then goes on from its revision. */
-static int watch_on(struct watch *watch, struct client *client)
+static int watch_on(struct watch *watch)
 {
     int r = read_list(watch);
 
     if (r != 0)
         return r;
+    client_hold(watch->client, watch->options.cli->client);
     watch->events = events_open(&(struct events_options){ .loop = watch->loop,
-                                                          .client = client,
+                                                          .client = watch->client,
                                                           .query = watch->options.query,
                                                           .after = revision_of(watch),
                                                           .give_up_ms = -1,
                                                           .on_event = on_event,
                                                           .on_gap = on_gap,
+                                                          .on_parted = on_parted,
                                                           .on_line = on_line,
                                                           .on_end = on_end,
                                                           .arg = watch });
@@ -253,12 +270,11 @@ static int watch_on(struct watch *watch, struct client *client)
 int cli_watch(const struct watch_options *options)
 {
     struct watch watch = { .options = *options };
-    struct client *client = NULL;
     struct err err = { 0 };
     int r = loop_open(&watch.loop, &err);
 
     if (r == 0)
-        r = client_open(&options->cli->settings, watch.loop, &client, &err);
+        r = client_open(&options->cli->settings, watch.loop, &watch.client, &err);
     if (r < 0) {
         loop_close(watch.loop);
         return cli_fail_err(options->cli, &err);
@@ -269,12 +285,12 @@ int cli_watch(const struct watch_options *options)
         watch.shown = json_object();
     watch.look = timer_new(watch.loop, on_look, &watch);
     watch.ages = timer_new(watch.loop, on_ages, &watch);
-    r = watch_on(&watch, client);
+    r = watch_on(&watch);
     timer_free(watch.look);
     timer_free(watch.ages);
     json_decref(watch.list);
     json_decref(watch.shown);
-    client_close(client);
+    client_close(watch.client);
     loop_close(watch.loop);
     return r;
 }

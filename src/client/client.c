@@ -102,6 +102,18 @@ void client_next(struct client *client)
     target_rotate(&client->target, client->target.at);
 }
 
+void client_hold(struct client *client, const struct client *as)
+{
+    client->target.seen = as ? as->target.seen : (struct client_point){ 0 };
+    client->target.is_held = true;
+}
+
+void client_saw(struct client *client, int64_t revision)
+{
+    if (revision > client->target.seen.revision)
+        client->target.seen.revision = revision;
+}
+
 void client_interrupt(struct client *client)
 {
     uint64_t one = 1;

@@ -125,12 +125,19 @@ struct client_request {
     bool is_repeatable;
 };
 
+/* A point in the history of one ledger. { 0 }: none is known. */
+struct client_point {
+    char incarnation[80], opening[80]; /* Berth-Incarnation, Berth-Opening */
+    int64_t revision;
+};
+
 /* { 0 } before; then owned. Of a header that did not come: "" or -1. */
 struct client_answer {
-    int status;       /* 200, ... */
-    struct str body;  /* ends in a NUL that is not counted */
-    char etag[80];    /* as it came, with its quotes */
-    int64_t revision; /* Berth-Revision */
+    int status;                /* 200, ... */
+    struct str body;           /* ends in a NUL that is not counted */
+    char etag[80];             /* as it came, with its quotes */
+    int64_t revision;          /* Berth-Revision */
+    struct client_point point; /* of the server's ledger, its revision the answer's */
     char location[256];
     char request_id[80];
     char content_type[80];
@@ -168,6 +175,19 @@ void client_closep(struct client **client);
 const char *client_address(const struct client *client);
 /** Takes the next address into use: the server at this one is not the right one. */
 void client_next(struct client *client);
+
+/**
+ * Holds the client to one ledger: that of its next answer, or the one that another client's last
+ * answer came from. Each request says from then on what was seen of it, and a server with another
+ * ledger, such as one that was put back from a backup, refuses it with LEDGER_FORKED (and nothing
+ * is done); its Berth-Revision is up to where both are the same. To go on with that one, hold the
+ * client anew.
+ *
+ * @as  NULL: the ledger of the next answer
+ */
+void client_hold(struct client *client, const struct client *as);
+/** What is heard otherwise than by Berth-Revision, as in a stream, was seen too. */
+void client_saw(struct client *client, int64_t revision);
 
 /**
  * Asks and waits for the answer. When nobody can be reached the next address is tried, and again

@@ -162,6 +162,63 @@ TEST(call_sends_and_takes_what_belongs_to_it)
     script_end(&script);
 }
 
+#define OF_LEDGER "Berth-Incarnation: life-1\r\nBerth-Opening: door-1\r\n"
+
+TEST(a_held_client_says_what_it_has_seen)
+{
+    static const char *const answers[] = {
+        OK_HEAD OF_LEDGER "Berth-Revision: 7\r\n\r\n{}",
+        OK_HEAD OF_LEDGER "Berth-Revision: 5\r\n\r\n{}",
+        OK,
+        "HTTP/1.1 409 C\r\nContent-Length: 0\r\n"
+        "Berth-Incarnation: life-2\r\nBerth-Opening: door-2\r\n\r\n",
+        OK,
+        OK,
+        NULL
+    };
+    static const struct {
+        const char *name, *seen; /* NULL: it says nothing */
+        int hold;                /* before it: to the ledger of the next answer */
+        int64_t saw;             /* before it, in a stream */
+    } calls[] = {
+        { "not held", NULL, 0, 0 },
+        { "held to the answers so far", "\r\nBerth-Seen: door-1 7\r\n", 0, 0 },
+        { "an older answer does not go back", "\r\nBerth-Seen: door-1 7\r\n", 0, 0 },
+        { "what a stream said counts", "\r\nBerth-Seen: door-1 9\r\n", 0, 9 },
+        { "a refusal tells of another ledger, which is not taken", "\r\nBerth-Seen: door-1 9\r\n",
+          0, 0 },
+        { "held anew", NULL, 1, 0 },
+    };
+    struct client_request request = { .method = "GET", .path = "/" };
+    struct client_answer answer = { 0 };
+    struct script script = { 0 };
+    struct err err = { 0 };
+    struct client *first, *client;
+
+    script_begin(&script, answers);
+    first = open_script(&script, NULL);
+    client = open_script(&script, NULL);
+    ROW_EACH (c, calls) {
+        bool is_first = c == calls;
+        CLEANUP(freep) char *last = NULL;
+
+        if (c->hold)
+            client_hold(client, NULL);
+        client_saw(client, c->saw);
+        CHECK_OK(client_call(is_first ? first : client, &request, &answer, &err), &err);
+        if (is_first)
+            client_hold(client, first); /* as of a submit, and the stream that follows it */
+        last = script_last(&script);
+        CHECK_EQ(strstr(last, "\r\nBerth-Seen: ") != NULL, c->seen != NULL);
+        CHECK(!c->seen || strstr(last, c->seen));
+        CHECK_EQ(strstr(last, "\r\nBerth-Incarnation: life-1\r\n") != NULL, c->seen != NULL);
+    }
+    client_answer_fini(&answer);
+    client_close(first);
+    client_close(client);
+    script_end(&script);
+}
+
 TEST(call_gives_up_when_its_time_is_over)
 {
     struct client_answer answer = { 0 };

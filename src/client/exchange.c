@@ -118,6 +118,10 @@ static void take_header(struct client_answer *answer, const char *name, size_t n
         keep(answer->etag, sizeof(answer->etag), value, n);
     else if (IS("berth-revision"))
         answer->revision = keep_number(value, n, INT64_MAX);
+    else if (IS("berth-incarnation"))
+        keep(answer->point.incarnation, sizeof(answer->point.incarnation), value, n);
+    else if (IS("berth-opening"))
+        keep(answer->point.opening, sizeof(answer->point.opening), value, n);
     else if (IS("berth-log-offset"))
         answer->log_offset = keep_number(value, n, INT64_MAX);
     else if (IS("location"))
@@ -146,6 +150,21 @@ static void forget(struct client_answer *answer)
     };
 }
 
+/* What an answer says of its ledger was seen from now on. Of a held client it is never of another
+ * one: the server would have refused. */
+static void see(struct target *target, struct client_answer *answer)
+{
+    struct client_point *seen = &target->seen;
+    bool is_same = text_eq(seen->incarnation, answer->point.incarnation);
+
+    answer->point.revision = answer->revision > 0 ? answer->revision : 0;
+    if (!client_answer_is_ok(answer) || !answer->point.opening[0])
+        return;
+    if (is_same && seen->revision > answer->point.revision)
+        answer->point.revision = seen->revision;
+    *seen = answer->point;
+}
+
 static size_t on_header(char *line, size_t size, size_t n, void *arg)
 {
     struct exchange *exchange = arg;
@@ -163,6 +182,7 @@ static size_t on_header(char *line, size_t size, size_t n, void *arg)
         curl_easy_getinfo(exchange->easy, CURLINFO_RESPONSE_CODE, &status);
         exchange->answer->status = (int)status;
         exchange->has_begun = status >= 200;
+        see(exchange->target, exchange->answer);
     }
     if (!colon)
         return size * n;
@@ -220,6 +240,14 @@ static void set_headers(struct exchange *exchange, const struct target *target,
     if (request->body)
         add_named(exchange, "Content-Type",
                   request->content_type ? request->content_type : "application/json");
+    if (target->is_held && target->seen.opening[0]) {
+        CLEANUP(freep)
+        char *seen = text_format("Berth-Seen: %s %lld", target->seen.opening,
+                                 (long long)target->seen.revision);
+
+        add_header(exchange, seen);
+        add_named(exchange, "Berth-Incarnation", target->seen.incarnation);
+    }
     add_header(exchange, "Expect:"); /* never wait to be told to go on */
     for (const char *const *line = request->headers; line && *line; line++)
         add_header(exchange, *line);
@@ -281,6 +309,7 @@ void exchange_begin(struct exchange *exchange, struct target *target,
     if (!easy)
         abort();
     exchange->easy = easy;
+    exchange->target = target;
     exchange->address = target->at;
     exchange->why[0] = '\0';
     exchange->has_begun = false;

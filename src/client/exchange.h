@@ -14,7 +14,9 @@ struct target {
     size_t at;                /* the address in use */
     char *authorization;      /* "Authorization: Bearer ..." or NULL */
     char *cacert, *client_cert, *client_key;
-    VEC_OF(CURL *) idle; /* handles for the next requests */
+    VEC_OF(CURL *) idle;      /* handles for the next requests */
+    struct client_point seen; /* by the answers so far */
+    bool is_held;             /* to the ledger that was seen */
 };
 
 /** Reads settings. Returns 0; -EDESTADDRREQ without an address; -EINVAL for a bad one. */
@@ -27,6 +29,7 @@ void target_rotate(struct target *target, size_t failed);
 /* One try of a request. */
 struct exchange {
     CURL *easy;
+    struct target *target;
     size_t address; /* which of the target's it goes to */
     struct curl_slist *headers;
     struct client_answer *answer; /* borrowed */

@@ -239,6 +239,72 @@ TEST(engine_keeps_caps_guarantees_and_quotas)
     world_fini(&w);
 }
 
+static int64_t cpu_of(const struct berth_amounts *list)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (text_eq(list->at[i].name, "cpu"))
+            return list->at[i].value / 1000;
+    return 0;
+}
+
+static const struct {
+    const char *name;
+    int64_t allocated, requested, demand;
+    uint32_t n_running, n_pending;
+    size_t n_holders;
+} sums[] = {
+    { "root", 4, 12, 12, 1, 1, 1 },
+    { "lab", 4, 12, 12, 1, 1, 1 }, /* its own, which waits, and its child's */
+    { "team", 4, 6, 6, 1, 0, 1 },
+    { "other", 0, 0, 0, 0, 0, 0 },
+};
+
+TEST(engine_tells_of_a_queue_what_is_beneath_it_too)
+{
+    struct berth_queue root = { .name = "root" };
+    struct berth_queue lab = { .name = "lab", .parent = "root", .seq = 1 };
+    struct berth_queue team = { .name = "team", .parent = "lab", .seq = 2 };
+    struct berth_queue other = { .name = "other", .parent = "root", .seq = 3 };
+    struct berth_task_group group = { .name = "task", .replicas = 6 };
+    struct berth_job job = { .id = "j1", .queue = "team", .groups = &group, .n_groups = 1 };
+    struct world w;
+
+    world_init(&w);
+    world_tell(&w, BERTH_QUEUE, &root);
+    world_tell(&w, BERTH_QUEUE, &lab);
+    world_tell(&w, BERTH_QUEUE, &team);
+    world_tell(&w, BERTH_QUEUE, &other);
+    world_node(&w, "n1", 4);
+    group.asks = world_amounts(&w, 1, 1);
+    job.min_available = 1;
+    world_tell(&w, BERTH_JOB, &job);
+    world_cycle(&w);
+    world_accept(&w, BERTH_TASK_RUNNING);
+    job.id = "j2";
+    job.queue = "lab";
+    job.seq = 9;
+    world_tell(&w, BERTH_JOB, &job);
+    world_cycle(&w);
+    ROW_EACH (c, sums) {
+        const struct berth_holder *holders;
+        struct berth_queue_view view;
+        struct err err = { 0 };
+        size_t n, n_more;
+
+        CHECK_OK(berth_engine_queue(w.engine, &w.in, c->name, &w.arena, &view, &err), &err);
+        CHECK_EQ(cpu_of(&view.allocated), c->allocated);
+        CHECK_EQ(cpu_of(&view.requested), c->requested);
+        CHECK_EQ(cpu_of(&view.demand), c->demand);
+        CHECK_EQ(view.n_running, c->n_running);
+        CHECK_EQ(view.n_pending, c->n_pending);
+        CHECK_OK(berth_engine_queue_holders(w.engine, c->name, "cpu", 8, &w.arena, &holders, &n,
+                                            &n_more, &err),
+                 &err);
+        CHECK_EQ(n, c->n_holders);
+    }
+    world_fini(&w);
+}
+
 /* A namespace that has a quota, and a job of four tasks in it. */
 static void limited(struct world *w, const char *resource, int64_t milli, int64_t cpu)
 {

@@ -95,6 +95,27 @@ static struct berth_amounts amounts_copy(const struct berth_amounts *from, struc
 
 static enum berth_phase phase_of(struct session *s, const struct job *job);
 
+/* Whether a queue is the one above, or anywhere beneath it: what is told of a queue counts both. */
+static bool is_within(const struct model *model, const struct queue *queue,
+                      const struct queue *above)
+{
+    for (int depth = 0; queue && queue->kept && depth <= QUEUE_DEPTH_MAX; depth++) {
+        if (queue == above)
+            return true;
+        queue = queue->kept->parent ? queue_find(model, queue->kept->parent) : NULL;
+    }
+    return false;
+}
+
+/* Adds what a queue's own tasks hold, and what they hold and wait for. */
+static void add_use(const struct queue *queue, wide *allocated, wide *requested)
+{
+    for (size_t d = 0; d < queue->n_sums; d++) {
+        allocated[d] += queue->allocated[d];
+        requested[d] += queue->allocated[d] + queue->pending[d];
+    }
+}
+
 static void count_jobs(struct session *s, const struct queue *queue, struct berth_queue_view *out)
 {
     for (const struct job *job = queue->first; job; job = job->queue_next) {
@@ -126,17 +147,22 @@ int berth_engine_queue(struct berth_engine *engine, const struct berth_cycle_in 
     const struct hooked *fair = &engine_setup(engine)->hooked[HOOKED_FAIR_SHARE];
     const struct hooked *demand = &engine_setup(engine)->hooked[HOOKED_DEMAND];
     struct session *s;
-    wide *sums;
+    wide *allocated, *requested;
 
     if (!queue || !queue->kept)
         return err_set(err, -ENOENT, "queue %s: not known", name ? name : "");
     *out = (struct berth_queue_view){ 0 };
     s = session_open(model, engine_setup(engine), in, &own);
-    sums = ARENA_NEW0_N(&own, wide, model->dims.n + 1);
-    for (size_t d = 0; d < queue->n_sums; d++)
-        sums[d] = queue->allocated[d] + queue->pending[d];
-    out->requested = sums_show(model, arena, sums, model->dims.n);
-    out->allocated = sums_show(model, arena, queue->allocated, queue->n_sums);
+    allocated = ARENA_NEW0_N(&own, wide, model->dims.n + 1);
+    requested = ARENA_NEW0_N(&own, wide, model->dims.n + 1);
+    VEC_EACH (each, &model->queues) {
+        if (!is_within(model, *each, queue))
+            continue;
+        add_use(*each, allocated, requested);
+        count_jobs(s, *each, out);
+    }
+    out->requested = sums_show(model, arena, requested, model->dims.n);
+    out->allocated = sums_show(model, arena, allocated, model->dims.n);
     for (size_t i = 0; i < deserved->n; i++) {
         const wide *share = deserved->at[i]->plugin->deserved(s, deserved->at[i], queue);
         if (share && !out->deserved.n)
@@ -154,7 +180,6 @@ int berth_engine_queue(struct berth_engine *engine, const struct berth_cycle_in 
         if (share)
             out->demand = sums_show(model, arena, share, model->dims.n);
     }
-    count_jobs(s, queue, out);
     out->cap = amounts_copy(&queue->kept->capability, arena);
     session_close(s);
     return 0;
@@ -192,13 +217,17 @@ int berth_engine_queue_holders(struct berth_engine *engine, const char *name, co
 
     if (!queue || !queue->kept)
         return err_set(err, -ENOENT, "queue %s: not known", name ? name : "");
-    for (const struct job *job = queue->first; job && dim != NOWHERE; job = job->queue_next) {
-        int64_t amount = job_holds(job, dim);
-        if (amount)
-            VEC_PUSH(&list, ((struct berth_holder){ .job = job->id,
-                                                    .namespace_ = job->kept->namespace_,
-                                                    .group = "",
-                                                    .amount = amount }));
+    VEC_EACH (each, &model->queues) {
+        const struct job *first = is_within(model, *each, queue) ? (*each)->first : NULL;
+
+        for (const struct job *job = first; job && dim != NOWHERE; job = job->queue_next) {
+            int64_t amount = job_holds(job, dim);
+            if (amount)
+                VEC_PUSH(&list, ((struct berth_holder){ .job = job->id,
+                                                        .namespace_ = job->kept->namespace_,
+                                                        .group = "",
+                                                        .amount = amount }));
+        }
     }
     if (list.n)
         qsort(list.at, list.n, sizeof(*list.at), by_amount);

@@ -40,7 +40,7 @@ struct ledger {
     bool is_restored;
     char opening[OPENING_ID_SIZE]; /* makes batch names unique, too */
     struct openings openings;      /* as they are from here on: another begins with another life */
-    char *lives; /* the incarnations that it was before, a JSON list; never changes while open */
+    struct lives lives; /* the incarnations that it was before; never changes while open */
     char incarnation[DIGEST_HEX_SIZE];
     VEC_OF(struct listener) listeners;
 

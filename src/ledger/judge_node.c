@@ -498,23 +498,37 @@ static void drain_one(struct trial *t, struct row_attempt *live, const void *arg
     attempt_stop(t, live, &(struct attempt_stop){ CAUSE_DRAINED, grace_ms, "its node drains", 0 });
 }
 
+/* A closed node keeps its reason until another one is said. */
+static void set_reason(struct row_node *row, const struct op_cordon *op, bool is_closed,
+                       int64_t now)
+{
+    bool was_closed = row->is_cordoned;
+
+    if (is_closed && was_closed && !(op->reason && *op->reason))
+        return;
+    row_set(&row->cordoned_by, is_closed ? op->by : "");
+    row_set(&row->cordon_reason, is_closed ? op->reason : "");
+    row->cordoned_at = !is_closed ? 0 : was_closed ? row->cordoned_at : now;
+}
+
 void judge_cordon(struct trial *t, struct op_cordon *op)
 {
     struct mirror_node *node = known_node(t, op->node);
-    bool is_closed = op->is_cordoned || op->is_draining, is_draining;
+    bool is_closed = op->is_cordoned || op->is_draining, is_draining, is_other_reason;
     struct row_node *row;
 
     if (!node)
         return;
     is_draining = op->is_draining || (op->is_cordoned && node->row->is_draining);
-    if (node->row->is_cordoned != is_closed || node->row->is_draining != is_draining) {
+    is_other_reason =
+        is_closed && op->reason && *op->reason && !text_eq(op->reason, node->row->cordon_reason);
+    if (node->row->is_cordoned != is_closed || node->row->is_draining != is_draining ||
+        is_other_reason) {
         row = row_copy(ROW_NODE, node->row);
+        set_reason(row, op, is_closed, t->now);
+        row->facts += row->is_cordoned != is_closed || row->is_draining != is_draining;
         row->is_cordoned = is_closed;
         row->is_draining = is_draining;
-        row_set(&row->cordoned_by, is_closed ? op->by : "");
-        row_set(&row->cordon_reason, is_closed ? op->reason : "");
-        row->cordoned_at = is_closed ? t->now : 0;
-        row->facts++;
         put_node(t, row,
                  op->is_draining   ? "node.draining"
                  : op->is_cordoned ? "node.cordoned"
@@ -620,13 +634,60 @@ static const char *step(int64_t from, enum node_state to)
     return NULL;
 }
 
+/* Whether a lost node may run it on, beside the next try: its monitor does not end it. */
+static bool is_kept(const struct trial *t, const struct row_attempt *attempt)
+{
+    return attempt->state != ATTEMPT_BOUND &&
+           mirror_job(t->mirror, attempt->job)->keeps_on_disconnect;
+}
+
+/* Those that a node that is lost may run on, as a JSON list of names; they stand in its info until
+ * it registers again, which ends them. */
+static json_t *kept_of(const struct trial *t, const struct mirror_node *node)
+{
+    json_t *list = json_array();
+    size_t n;
+    struct row_attempt **rows = mirror_node_attempts(node, &n);
+
+    for (size_t i = 0; i < n; i++) {
+        char name[NAME_ATTEMPT_SIZE];
+
+        if (!is_kept(t, rows[i]))
+            continue;
+        name_attempt(rows[i]->job, mirror_job(t->mirror, rows[i]->job)->groups[rows[i]->grp].name,
+                     (uint32_t)rows[i]->idx, (uint32_t)rows[i]->number, name);
+        json_array_append_new(list, json_string(name));
+    }
+    mem_free(rows);
+    return list;
+}
+
+static void note_kept(const struct trial *t, const struct mirror_node *node, struct row_node *row)
+{
+    CLEANUP(json_decrefp) json_t *list = kept_of(t, node);
+    CLEANUP(json_decrefp) json_t *info = json_loads(*row->info ? row->info : "{}", 0, NULL);
+    CLEANUP(freep) char *text = NULL;
+
+    if (json_array_size(list) == 0 || !info)
+        return;
+    json_object_set(info, "kept", list);
+    text = json_dumps(info, JSON_COMPACT);
+    row_set(&row->info, text);
+}
+
 static void lose_attempts(struct trial *t, struct mirror_node *node)
 {
     while (node->live.n) {
         size_t n;
         struct row_attempt **rows = mirror_node_attempts(node, &n), *first = rows[0];
         mem_free(rows);
-        attempt_end(t, first, &(struct attempt_end){ .cause = CAUSE_NODE_LOST });
+        attempt_end(
+            t, first,
+            &(struct attempt_end){ .cause = CAUSE_NODE_LOST,
+                                   .message = is_kept(t, first)
+                                                  ? "onDisconnect: keep: its container may run on "
+                                                    "there until the node is heard of again"
+                                                  : NULL });
     }
 }
 
@@ -658,6 +719,8 @@ void judge_node_state(struct trial *t, struct op_node_state *op)
     row->state = op->state;
     if (op->state == NODE_READY)
         row->heard_at = t->now;
+    if (op->state == NODE_LOST)
+        note_kept(t, node, row);
     put_node(t, row, type);
     if (op->state != NODE_LOST)
         return;

@@ -204,6 +204,12 @@ TEST(a_copy_of_the_ledger_that_went_another_way_is_told_from_it)
         CHECK_EQ(ledger_has(w.ledger, opening, seen), *opening && !c->is_refused);
     }
     CHECK_EQ(register_at(&w, ledger_opening(w.ledger), parted + 1), PROBLEM_NONE);
+    /* Whoever follows it is told up to where it is what was followed. */
+    CHECK_EQ(ledger_shares(w.ledger, ledger_incarnation(w.ledger), first), parted);
+    CHECK_EQ(ledger_shares(w.ledger, ledger_incarnation(w.ledger), ledger_opening(w.ledger)),
+             UINT64_MAX);
+    CHECK_EQ(ledger_shares(w.ledger, ledger_incarnation(w.ledger), there), 0);
+    CHECK_EQ(ledger_shares(w.ledger, "another", first), 0);
     close_world(&w);
     world_drop();
 }
@@ -264,7 +270,8 @@ static const struct {
 TEST(what_a_backup_has_bound_is_what_its_agent_has_of_that_name)
 {
     ROW_EACH (c, backups) {
-        CLEANUP(freep) char *address = text_copy(world_fresh("sqlite")), *before = NULL;
+        CLEANUP(freep) char *address = text_copy(world_fresh("sqlite"));
+        CLEANUP(freep) char *before = NULL, *known = NULL;
         struct ledger *ledger = NULL;
         struct world w = { 0 };
         struct err err = { 0 };
@@ -282,7 +289,9 @@ TEST(what_a_backup_has_bound_is_what_its_agent_has_of_that_name)
         CHECK_OK(ledger_open(&(struct ledger_options){ .store = address, .is_restored = true },
                              &ledger, &err),
                  &err);
-        CHECK(strstr(ledger_lives(ledger), before));
+        known = ledger_lives(ledger);
+        CHECK(strstr(known, before));
+        CHECK(ledger_shares(ledger, before, "any") > later);
         ledger_close(ledger);
         world_open(&w, address);
         world_lead(&w);
@@ -681,6 +690,47 @@ static struct op *delete_op(void)
     return op;
 }
 
+static const struct {
+    const char *name, *spec;
+    bool has_begun, is_kept;
+} losses[] = {
+    { "it is kept", "{\"onDisconnect\":\"keep\"}", true, true },
+    { "its monitor ends it", "{}", true, false },
+    { "it never began", "{\"onDisconnect\":\"keep\"}", false, false },
+};
+
+TEST(what_a_lost_node_may_run_on_is_said_until_it_is_back)
+{
+    ROW_EACH (c, losses) {
+        CLEANUP(freep) char *kept = NULL;
+        struct world w = { 0 };
+        struct row_attempt *attempt;
+        struct row_node *node;
+        uint64_t job;
+
+        open_world(&w);
+        CHECK_EQ(world_register(&w, "n1", offers), PROBLEM_NONE);
+        job = world_submit(&w, c->spec);
+        kept = text_format("\"kept\":[\"j-%llu/", (unsigned long long)job);
+        CHECK_EQ(world_bind(&w, job, 0, "n1"), PROBLEM_NONE);
+        if (c->has_begun)
+            CHECK_EQ(world_ack(&w, job, 0, 1, "n1"), PROBLEM_NONE);
+        CHECK_EQ(world_node_state(&w, "n1", NODE_LOST), PROBLEM_NONE);
+        node = world_node(&w, "n1");
+        CHECK_EQ(strstr(node->info, kept) != NULL, c->is_kept);
+        CHECK_EQ(strstr(node->info, "kept") != NULL, c->is_kept);
+        row_free(ROW_NODE, node);
+        attempt = world_attempt(&w, job, 0, 1);
+        CHECK_EQ(strstr(attempt->message, "onDisconnect: keep") != NULL, c->is_kept);
+        row_free(ROW_ATTEMPT, attempt);
+        CHECK_EQ(world_register(&w, "n1", offers), PROBLEM_NONE);
+        node = world_node(&w, "n1");
+        CHECK(!strstr(node->info, "kept"));
+        row_free(ROW_NODE, node);
+        close_world(&w);
+    }
+}
+
 TEST(a_node_that_is_lost_can_be_forgotten)
 {
     struct world w = { 0 };
@@ -706,6 +756,12 @@ TEST(a_node_that_is_lost_can_be_forgotten)
     close_world(&w);
 }
 
+static void set_text(char **at, const char *text)
+{
+    mem_free(*at);
+    *at = text_copy(text);
+}
+
 TEST(a_cordon_has_a_reason_and_survives_registration)
 {
     struct world w = { 0 };
@@ -727,6 +783,18 @@ TEST(a_cordon_has_a_reason_and_survives_registration)
     CHECK(node->is_cordoned);
     CHECK_TEXT(node->cordoned_by, "ops");
     CHECK_TEXT(node->cordon_reason, "fan");
+    CHECK_EQ(node->facts, 2);
+    row_free(ROW_NODE, node);
+    /* Another reason replaces it; none leaves it. Nothing that is decided hangs on it. */
+    set_text(&op->cordon.by, "ann");
+    set_text(&op->cordon.reason, "disk");
+    CHECK_EQ(world_do(&w, op), PROBLEM_NONE);
+    set_text(&op->cordon.by, "bob");
+    set_text(&op->cordon.reason, "");
+    CHECK_EQ(world_do(&w, op), PROBLEM_NONE);
+    node = world_node(&w, "n1");
+    CHECK_TEXT(node->cordoned_by, "ann");
+    CHECK_TEXT(node->cordon_reason, "disk");
     CHECK_EQ(node->facts, 2);
     row_free(ROW_NODE, node);
     op->cordon.is_cordoned = false;

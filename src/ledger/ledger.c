@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -130,11 +131,11 @@ static void free_ledger(struct ledger *l)
     store_close(l->store);
     VEC_FINI(&l->listeners);
     VEC_FINI(&l->openings);
+    VEC_FINI(&l->lives);
     pthread_mutex_destroy(&l->lock);
     pthread_cond_destroy(&l->arrived);
     mem_free(l->address);
     mem_free(l->server);
-    mem_free(l->lives);
     mem_free(l);
 }
 
@@ -213,14 +214,31 @@ const char *ledger_opening(const struct ledger *ledger)
     return ledger->opening;
 }
 
-const char *ledger_lives(const struct ledger *ledger)
+char *ledger_lives(const struct ledger *ledger)
 {
-    return ledger->lives;
+    CLEANUP(json_decrefp) json_t *list = json_array();
+
+    VEC_EACH (life, &ledger->lives)
+        json_array_append_new(list, json_string(life->incarnation));
+    return json_dumps(list, JSON_COMPACT);
 }
 
 bool ledger_has(const struct ledger *ledger, const char *opening, uint64_t revision)
 {
     return openings_hold(&ledger->openings, opening, revision) == OPENING_HOLDS;
+}
+
+uint64_t ledger_shares(const struct ledger *ledger, const char *incarnation, const char *opening)
+{
+    bool is_ours = text_eq(incarnation, ledger->incarnation);
+
+    VEC_EACH (mine, &ledger->openings)
+        if (is_ours && text_eq(mine->id, opening))
+            return mine->last;
+    VEC_EACH (life, &ledger->lives)
+        if (text_eq(life->incarnation, incarnation))
+            return life->last;
+    return 0;
 }
 
 bool ledger_is_writable(const struct ledger *ledger, char out[240])

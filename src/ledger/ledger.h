@@ -89,14 +89,21 @@ void ledger_close(struct ledger *ledger);
 const char *ledger_incarnation(const struct ledger *ledger);
 /** Random, new at each open. */
 const char *ledger_opening(const struct ledger *ledger);
-/** The incarnations that it was before it was put back: a JSON list of texts; borrowed. Any
- * thread. */
-const char *ledger_lives(const struct ledger *ledger);
+/** The incarnations that it was before it was put back: a JSON list of texts; yours. Any thread. */
+char *ledger_lives(const struct ledger *ledger);
 /**
  * Whether the ledger has the revision that an opening wrote, or read; false for those of another
  * ledger, of a copy that went another way, and of openings that are forgotten. Any thread.
  */
 bool ledger_has(const struct ledger *ledger, const char *opening, uint64_t revision);
+/**
+ * Up to which revision the ledger is the same as the one of that incarnation and opening, as whoever
+ * follows one must know when it meets another. Any thread.
+ *
+ * Returns  the last revision that both have, UINT64_MAX where that opening is open here; 0 where
+ *          nothing is known to be the same
+ */
+uint64_t ledger_shares(const struct ledger *ledger, const char *incarnation, const char *opening);
 /** NULL while the store can be written; else why it cannot (a full disk ...). Any thread; copy it
  * into out (240 bytes). */
 bool ledger_is_writable(const struct ledger *ledger, char out[240]);

@@ -330,6 +330,7 @@ static struct mirror_job *job_new(const struct job_spec *spec)
     job->backoff_max_ms = spec->backoff_max_ms;
     job->grace_ms = spec->grace_ms;
     job->stops_on_failure = spec->on_failure == ON_FAILURE_STOP;
+    job->keeps_on_disconnect = spec->on_disconnect == ON_DISCONNECT_KEEP;
     return job;
 }
 

@@ -68,6 +68,7 @@ struct mirror_job {
     struct row_reservation *reservation; /* the open one, or NULL */
     VEC_OF(struct mirror_part *) parts;  /* the open ones, in no order */
     bool stops_on_failure;
+    bool keeps_on_disconnect;
     bool is_touched; /* in the list of the mirror */
 };
 

@@ -6,7 +6,6 @@
 #include "ledger/opening.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -139,25 +138,38 @@ void life_end(struct changes *changes, const char *incarnation)
     put(changes, name, value);
 }
 
+static bool read_life(const struct row_meta *row, struct life *out)
+{
+    *out = (struct life){ 0 };
+    if (!text_begins(row->name, life) ||
+        strlen(row->name + strlen(life)) >= sizeof(out->incarnation))
+        return false;
+    memcpy(out->incarnation, row->name + strlen(life), strlen(row->name + strlen(life)));
+    return sscanf(row->value, "%" SCNu64, &out->last) == 1;
+}
+
 bool life_look(const struct mirror *mirror, const char *incarnation, uint64_t *until)
 {
     CLEANUP(freep) char *name = text_format("%s%s", life, incarnation);
     const struct row_meta *row = mirror_find(mirror, ROW_META, name);
+    struct life found;
 
-    return row && sscanf(row->value, "%" SCNu64, until) == 1;
+    if (!row || !read_life(row, &found))
+        return false;
+    *until = found.last;
+    return true;
 }
 
-char *lives_read(const struct mirror *mirror)
+struct lives lives_read(const struct mirror *mirror)
 {
-    json_t *list = json_array();
+    struct lives out = { 0 };
     size_t n;
     CLEANUP(freep) const char **names = mirror_names(mirror, ROW_META, &n);
-    char *text;
 
-    for (size_t i = 0; i < n; i++)
-        if (text_begins(names[i], life))
-            json_array_append_new(list, json_string(names[i] + strlen(life)));
-    text = json_dumps(list, JSON_COMPACT);
-    json_decref(list);
-    return text;
+    for (size_t i = 0; i < n; i++) {
+        struct life found;
+        if (read_life(mirror_find(mirror, ROW_META, names[i]), &found))
+            VEC_PUSH(&out, found);
+    }
+    return out;
 }

@@ -10,6 +10,7 @@
 #ifndef LEDGER_OPENING_H
 #define LEDGER_OPENING_H
 
+#include "base/digest.h"
 #include "base/vec.h"
 #include "ledger/changes.h"
 
@@ -28,6 +29,16 @@ struct openings {
     VEC_OF(struct opening);
 };
 
+/* An incarnation that the ledger was before it was put back. */
+struct life {
+    char incarnation[DIGEST_HEX_SIZE];
+    uint64_t last; /* its last revision that is here */
+};
+
+struct lives {
+    VEC_OF(struct life);
+};
+
 enum opening_holds {
     OPENING_HOLDS,     /* the revision was written by that opening of this ledger, or was there */
     OPENING_HOLDS_NOT, /* it was written by another ledger, or by a copy that went another way */
@@ -44,8 +55,8 @@ enum opening_holds opening_look(const struct mirror *mirror, const char *id, uin
 void life_end(struct changes *changes, const char *incarnation);
 /** Whether this ledger was that incarnation once; then up to which revision. */
 bool life_look(const struct mirror *mirror, const char *incarnation, uint64_t *until);
-/** The incarnations that it was, as a JSON list of texts; yours. */
-char *lives_read(const struct mirror *mirror);
+/** The incarnations that it was, in no order; VEC_FINI it. */
+struct lives lives_read(const struct mirror *mirror);
 /** Those remembered, in no order; VEC_FINI it. */
 struct openings openings_read(const struct mirror *mirror);
 /** The same question of a list. */

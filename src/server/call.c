@@ -115,6 +115,10 @@ static void set_headers(struct call *call, const char *type)
         http_set_header(call->request, "Content-Type", type);
     http_set_header(call->request, "Cache-Control", "no-store");
     set_number(call, "Berth-Revision", "", call->revision);
+    if (call->server->opening[0]) { /* there is a ledger */
+        http_set_header(call->request, "Berth-Incarnation", call->server->incarnation);
+        http_set_header(call->request, "Berth-Opening", call->server->opening);
+    }
     set_number(call, "ETag", "\"", call->etag);
 }
 
@@ -182,7 +186,8 @@ static void end_problem(struct call *call)
     if (status == 503 || status == 429)
         http_set_header(call->request, "Retry-After",
                         call->problem.code == PROBLEM_STORE_UNAVAILABLE ? "5" : "1");
-    call->revision = call->etag = 0;
+    call->revision = call->parted_at;
+    call->etag = 0;
     json_decref(TAKE(call->answer));
     call->answer = document;
     mem_free(TAKE(call->text));

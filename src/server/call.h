@@ -43,9 +43,10 @@ struct call {
     int status;          /* 0: 200 */
     bool is_status_kept; /* with a problem too */
     json_t *answer;
-    char *text;        /* of the answer, where a reader's thread has written it already */
-    uint64_t revision; /* Berth-Revision; 0: none */
-    uint64_t etag;     /* of one object; 0: none */
+    char *text;         /* of the answer, where a reader's thread has written it already */
+    uint64_t revision;  /* Berth-Revision; 0: none */
+    uint64_t etag;      /* of one object; 0: none */
+    uint64_t parted_at; /* Berth-Revision of a problem: up to where two ledgers are the same */
     /* On its way. */
     struct call *next, **at; /* among the server's, if tracked */
     call_read_fn *read;

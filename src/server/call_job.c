@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/name.h"
+#include "base/nearest.h"
 #include "server/hide.h"
 #include "server/show.h"
 #include "server/view.h"
@@ -228,6 +229,51 @@ static int show_held(struct call *call, struct reader *reader, struct err *err)
     return r;
 }
 
+/* Attempts of the job that lost nodes may run on. */
+struct kept {
+    uint64_t job;
+    json_t *list;
+};
+
+static int add_kept(const void *data, void *arg)
+{
+    const struct row_node *row = data;
+    struct kept *kept = arg;
+    CLEANUP(json_decrefp) json_t *info = NULL;
+    json_t *name;
+    size_t i;
+
+    if (row->state != NODE_LOST)
+        return 0;
+    info = show_read_object(row->info);
+    json_array_foreach(json_object_get(info, "kept"), i, name)
+    {
+        struct name_parts parts = { 0 };
+        struct err err = { 0 };
+
+        if (name_parse(json_string_value(name), &parts, &err) == 0 && parts.job == kept->job)
+            json_array_append_new(kept->list,
+                                  json_pack("{s:O,s:s}", "attempt", name, "node", row->name));
+    }
+    return 0;
+}
+
+int call_job_kept(struct call *call, struct reader *reader, struct err *err)
+{
+    const struct call_job *job = call_job(call);
+    struct kept kept = { job->id, NULL };
+    int r = 0;
+
+    if (!job->spec || job->spec->on_disconnect != ON_DISCONNECT_KEEP)
+        return 0;
+    kept.list = json_array();
+    r = reader_nodes(reader, add_kept, &kept, err);
+    if (json_array_size(kept.list))
+        show_set(call->answer, "kept", json_incref(kept.list));
+    json_decref(kept.list);
+    return r < 0 ? r : 0;
+}
+
 int call_job_show(struct call *call, struct reader *reader, struct err *err)
 {
     struct call_job *job = call_job(call);
@@ -245,6 +291,8 @@ int call_job_show(struct call *call, struct reader *reader, struct err *err)
     call->etag = job->row->rev;
     verdicts_unref(verdicts);
     r = show_held(call, reader, err);
+    if (r >= 0)
+        r = call_job_kept(call, reader, err);
     return r < 0 ? r : show_failure(call, reader, err);
 }
 
@@ -258,6 +306,32 @@ int64_t call_job_group(const struct job_spec *spec, const char *name)
     return -1;
 }
 
+/* Which tasks there are; and the group that may have been meant. */
+static void refuse_task(struct call *call, const struct job_spec *spec, const char *text,
+                        const char *group)
+{
+    CLEANUP(str_fini) struct str all = { 0 };
+    const char *names[JOB_GROUPS_MAX], *meant;
+    bool is_known = group[0] && call_job_group(spec, group) >= 0;
+
+    for (size_t i = 0; i < spec->n_groups; i++)
+        names[i] = spec->groups[i].name;
+    meant = group[0] && !is_known ? nearest(group, names, spec->n_groups) : NULL;
+    for (size_t i = 0; i < spec->n_groups; i++) {
+        const char *name = names[i];
+        uint32_t last = (uint32_t)spec->groups[i].replicas - 1;
+
+        if ((is_known && !text_eq(name, group)) || (meant && !text_eq(name, meant)))
+            continue;
+        str_addf(&all, "%s%s.0", all.len ? ", " : "", name);
+        if (last)
+            str_addf(&all, " to %s.%u", name, last);
+    }
+    problem_set(&call->problem, PROBLEM_NOT_FOUND, "there is no task %.80s%s; %s %.240s%s", text,
+                meant ? "" : " in the job", meant ? "did you mean one of" : "there is", all.data,
+                meant ? "?" : "");
+}
+
 bool call_job_task(struct call *call, const struct job_spec *spec, const char *text,
                    uint32_t *group, uint32_t *index)
 {
@@ -267,7 +341,7 @@ bool call_job_task(struct call *call, const struct job_spec *spec, const char *t
 
     if (at < 0 ||
         text_to_int(dot ? dot + 1 : text, 0, spec->groups[at].replicas - 1, &number) < 0) {
-        call_not_found(call, "task", text);
+        refuse_task(call, spec, text, name);
         return false;
     }
     *group = (uint32_t)at;

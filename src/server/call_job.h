@@ -22,6 +22,9 @@ struct call_job *call_job(struct call *call);
 /** Ends what a struct call_job holds, and reads it anew: NOT_FOUND if there is none to see. A
  * call_read_fn: row and spec are set, or the problem is. */
 int call_job_load(struct call *call, struct reader *reader, struct err *err);
+/** Adds `kept` to the answer: attempts of the job that are over, as their nodes are lost, and may
+ * run on there all the same, since the job asks for it. */
+int call_job_kept(struct call *call, struct reader *reader, struct err *err);
 /** call_job_load, and the answer is the job. */
 int call_job_show(struct call *call, struct reader *reader, struct err *err);
 /** The place of a group, by its name ("": the only one); -1 if there is none. */

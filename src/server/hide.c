@@ -73,6 +73,7 @@ void hide_jobs(json_t *object, const struct who *who, job_in_fn *is_in, void *ar
     hide_items(json_object_get(object, "victims"), &hiding);
     hide_end(object, "message", &hiding);
     hide_all(json_object_get(json_object_get(object, "info"), "orphans")); /* of a node */
+    hide_items(json_object_get(json_object_get(object, "info"), "kept"), &hiding);
 }
 
 void hide_jobs_of(json_t *list, const struct who *who, job_in_fn *is_in, void *arg)

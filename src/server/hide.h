@@ -18,7 +18,7 @@ typedef bool job_in_fn(void *arg, uint64_t job, const char *ns);
 
 /**
  * Hides names in an attempt, a task, a reservation, an order, a node, as the API shows them:
- * evictedFor, takenBy, victims, job, info.orphans, and a message that ends with "for j-12".
+ * evictedFor, takenBy, victims, job, info.orphans, info.kept, and a message that ends with "for j-12".
  */
 void hide_jobs(json_t *object, const struct who *who, job_in_fn *is_in, void *arg);
 /** The same in each of a list. */

@@ -38,7 +38,8 @@ struct server {
     const struct clock *clock;
     char name[17]; /* this server's id, random */
     struct ledger *ledger;
-    struct loop *loop, *node_loop;          /* node_loop: the same, or one of its own */
+    char incarnation[80], opening[64]; /* the ledger's, which closes before what is answered last */
+    struct loop *loop, *node_loop;     /* node_loop: the same, or one of its own */
     struct http_server *http, *worker_http; /* worker_http: NULL where it is the same */
     pthread_t node_thread;
     bool has_node_thread;

@@ -7,17 +7,9 @@
 #include "base/log.h"
 #include "base/node_lease.h"
 #include "server/nodes_inside.h"
+#include "server/seen.h"
 
 enum { BOOKMARK_MS = 5000 };
-
-/* What an agent remembers of its server, in each message: `OPENING REVISION`. */
-bool nodes_read_seen(const struct http_request *request, struct seen *out)
-{
-    const char *text = http_header(request, "Berth-Seen");
-
-    *out = (struct seen){ 0 };
-    return !text || text_to_pair(text, out->opening, sizeof(out->opening), &out->revision);
-}
 
 /* Whether the agent is one of this ledger's. One that is not, or is of a copy that went another way,
  * is told nothing, and nothing it says is taken, before it has registered here: the judge decides
@@ -26,7 +18,7 @@ static bool is_of_this_ledger(const struct nodes *nodes, struct http_request *re
 {
     struct seen seen;
 
-    if (!nodes_read_seen(request, &seen)) {
+    if (!seen_read(request, &seen)) {
         nodes_refuse(request, PROBLEM_BAD_REQUEST, "Berth-Seen is an opening and a revision");
         return false;
     }
@@ -221,7 +213,7 @@ int nodes_open(const struct nodes_options *options, struct nodes **out, struct e
     snprintf(nodes->incarnation, sizeof(nodes->incarnation), "%s",
              ledger_incarnation(options->ledger));
     snprintf(nodes->opening, sizeof(nodes->opening), "%s", ledger_opening(options->ledger));
-    nodes->lives = text_copy(ledger_lives(options->ledger));
+    nodes->lives = ledger_lives(options->ledger);
     nodes->bell = NEW0(struct nodes_bell);
     nodes->bell->nodes = nodes;
     mailbox_init(&nodes->inbox);

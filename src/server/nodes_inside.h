@@ -60,15 +60,6 @@ struct nodes {
 void nodes_post(struct nodes *nodes, struct nodes_letter *letter);
 void nodes_at_point(const struct nodes *nodes, const char *point);
 
-/* The last that an agent heard of its server; { 0 }: it says nothing of that. */
-struct seen {
-    char opening[64];
-    int64_t revision;
-};
-
-/** Reads it from a request's header. False: it is none. */
-bool nodes_read_seen(const struct http_request *request, struct seen *out);
-
 /* ---- answers ---- */
 
 /** Answers with a JSON value; takes it. */

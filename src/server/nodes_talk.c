@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "base/node_lease.h"
+#include "server/seen.h"
 
 /* ---- the machinery ---- */
 
@@ -278,7 +279,7 @@ void talk_register(struct nodes *nodes, struct http_request *request)
         talk_refuse(talk);
         return;
     }
-    if (nodes_read_seen(request, &seen) && seen.opening[0]) {
+    if (seen_read(request, &seen) && seen.opening[0]) {
         reg->opening = text_copy(seen.opening);
         reg->revision_seen = (uint64_t)seen.revision;
     }

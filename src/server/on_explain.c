@@ -189,6 +189,8 @@ static int explain_load(struct call *call, struct reader *reader, struct err *er
         r = reader_reservations(reader, call_job(call)->id, keep_last, &last, err);
     if (r >= 0)
         r = show_lost(call, reader, &last, err);
+    if (r >= 0)
+        r = call_job_kept(call, reader, err);
     return r < 0 ? r : show_evicted(call, reader, err);
 }
 

@@ -12,6 +12,7 @@
 #include "server/job_order.h"
 #include "server/list.h"
 #include "server/list_watch.h"
+#include "server/missing.h"
 #include "server/plan.h"
 #include "server/routes.h"
 #include "server/show.h"
@@ -99,11 +100,47 @@ static bool begin_page(struct call *call, struct list *list)
     return false;
 }
 
+/* What narrows and is empty is a variable that was not set: all jobs are not what was meant. */
+static bool has_empty(struct call *call)
+{
+    static const char *const names[] = { "queue", "user",      "name", "label",
+                                         "state", "namespace", "since" };
+
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        const char *value = call_query(call, names[i]);
+
+        if (value && !value[0]) {
+            problem_set(&call->problem, PROBLEM_BAD_REQUEST,
+                        "%s= is empty: leave it out where it is not to narrow", names[i]);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A queue that is not there has no jobs; that none of it has ended ones either tells a misspelt
+ * name. */
+static int check_queue(struct call *call, struct reader *reader, const struct list *list,
+                       struct err *err)
+{
+    struct row_queue *row = NULL;
+    int r;
+
+    if (!list->filter.queue || list->cursor.key[0] ||
+        json_array_size(json_object_get(call->answer, "items")))
+        return 0;
+    r = reader_queue(reader, list->filter.queue, &row, err);
+    row_free(ROW_QUEUE, row);
+    return r == READER_NONE ? missing_queue(call, reader, list->filter.queue, err) : r;
+}
+
 static bool read_filter(struct call *call, struct list *list)
 {
     struct job_filter *filter = &list->filter;
     int64_t before = 0;
 
+    if (has_empty(call))
+        return false;
     filter->queue = call_query(call, "queue");
     filter->user = call_query(call, "user");
     filter->name = call_query(call, "name");
@@ -181,7 +218,7 @@ static int sorted_read(struct call *call, struct reader *reader, struct err *err
     if (list->page.n > list->cursor.limit)
         job_order_write(&list->page.rows[list->cursor.limit - 1].key, next);
     call->answer = cursor_answer(&list->cursor, TAKE(list->items), next, call->revision);
-    return 0;
+    return check_queue(call, reader, list, err);
 }
 
 static int list_read(struct call *call, struct reader *reader, struct err *err)
@@ -202,7 +239,7 @@ static int list_read(struct call *call, struct reader *reader, struct err *err)
     if (list->has_more || json_array_size(list->items) == READER_ROWS_MAX)
         snprintf(next, sizeof(next), "%llu", (unsigned long long)list->last);
     call->answer = cursor_answer(&list->cursor, TAKE(list->items), next, call->revision);
-    return 0;
+    return check_queue(call, reader, list, err);
 }
 
 void on_jobs_list(struct call *call)

@@ -78,7 +78,7 @@ static const struct {
 } filters[] = {
     { "all, newest first", "", "d c b a" },
     { "by queue", "?queue=default", "d c b a" },
-    { "by another queue", "?queue=other", "" },
+    { "by another queue", "?queue=root", "" },
     { "by name", "?name=b", "b" },
     { "by user", "?user=nobody", "" },
     { "by state", "?state=cancelled", "a" },
@@ -92,6 +92,36 @@ static const struct {
     { "several at once", "?label=team&namespace=default", "c" },
     { "a page", "?limit=2", "d c" },
 };
+
+static const struct {
+    const char *name, *query;
+    int status;
+    const char *says;
+} no_filters[] = {
+    { "a queue that is not there", "?queue=defalt", 404,
+      "there is no queue defalt; did you mean default?" },
+    { "the same in an order", "?queue=defalt&sort=name", 404,
+      "there is no queue defalt; did you mean default?" },
+    { "an empty queue", "?queue=", 400, "queue= is empty" },
+    { "an empty label", "?label=", 400, "label= is empty" },
+    { "an empty state", "?state=", 400, "state= is empty" },
+    { "an empty user", "?user=&queue=default", 400, "user= is empty" },
+};
+
+TEST(what_would_narrow_nothing_is_no_filter)
+{
+    struct serving s;
+
+    serving_start(&s);
+    submit(&s, "a", "");
+    ROW_EACH (c, no_filters) {
+        CLEANUP(freep) char *request = text_format("GET /v1/jobs%s", c->query);
+
+        SERVING_EXPECT(&s, c->status, request, "", NULL);
+        CHECK(strstr(serving_get(&s, "detail"), c->says));
+    }
+    serving_stop(&s);
+}
 
 static void add_names(struct serving *s, struct str *out)
 {
@@ -272,6 +302,7 @@ TEST(cancelling_twice_is_cancelling_once)
     SERVING_EXPECT(&s, 200, show, "", NULL);
     CHECK_TEXT(serving_get(&s, "state"), "cancelled");
     CHECK_TEXT(serving_get(&s, "stopCause"), "CANCELLED");
+    CHECK_TEXT(serving_get(&s, "code"), "(none)"); /* nothing ran */
     CHECK_TEXT(serving_get(&s, "tasks.cancelled"), "1");
     CHECK_TEXT(serving_get(&s, "reasons"), "(none)");
     SERVING_EXPECT(&s, 404, "DELETE /v1/jobs/j-999", "", NULL);

@@ -93,6 +93,9 @@ static int sum_node(struct sums *sums, const struct row_node *row, json_t **out)
     show_node_use(*out, row, sums->used, sums->n_attempts, nodes_is_connected(nodes, row->name));
     forked = nodes_forked(nodes, row->name);
     show_text(*out, "notRegistered", forked ? forked : "");
+    /* Its agent refuses this ledger: that its last beat is no older than the backup says nothing. */
+    if (forked && !nodes_is_connected(nodes, row->name) && row->state == NODE_READY)
+        show_text(*out, "state", node_state_words[NODE_UNREACHABLE]);
     hide_jobs(*out, &sums->call->who, hide_by_reader, sums->reader);
     return 0;
 }

@@ -39,6 +39,8 @@ struct walk {
     struct call_job job; /* first: call_job() reads it */
     struct cursor cursor;
     unsigned live_states, states; /* wanted, as bits of attempt and task states; both 0: all */
+    bool has_only;                /* the next two: of one task */
+    uint32_t only_group, only_index;
     struct verdicts *verdicts;
     struct nodes *nodes;
     struct reader *reader;
@@ -118,6 +120,8 @@ static bool show_one(struct walk *walk, uint32_t group, uint32_t index,
                               .waits = waits_for(walk, group) };
     struct attempt_key key = { .group = group, .index = index };
 
+    if (walk->has_only && (group != walk->only_group || index != walk->only_index))
+        return true;
     if (last && last->state != ATTEMPT_ENDED)
         task.silent_at = show_silent_since(walk->nodes, walk->reader, last->node);
     if (!is_wanted(walk, show_task_state(&task)))
@@ -171,10 +175,14 @@ static int walk_attempt(const void *row, void *arg)
 static int tasks_read(struct call *call, struct reader *reader, struct err *err)
 {
     struct walk *walk = call->state;
+    const char *task = call_query(call, "task");
     int r = call_job_load(call, reader, err);
 
     if (r < 0 || call->problem.code)
         return r;
+    walk->has_only = task != NULL;
+    if (task && !call_job_task(call, walk->job.spec, task, &walk->only_group, &walk->only_index))
+        return 0;
     walk->items = json_array();
     walk->nodes = call->server->nodes;
     walk->reader = reader;

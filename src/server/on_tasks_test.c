@@ -193,6 +193,7 @@ TEST(tasks_without_an_attempt_are_listed_too)
 {
     struct serving s;
     CLEANUP(freep) char *first = NULL, *next = NULL, *filtered = NULL, *gone = NULL, *cancel = NULL;
+    CLEANUP(freep) char *one = NULL, *none = NULL;
     char id[64];
 
     serving_start(&s);
@@ -214,6 +215,14 @@ TEST(tasks_without_an_attempt_are_listed_too)
     CHECK_TEXT(serving_get(&s, "next"), "(none)");
     cancel = text_format("DELETE /v1/jobs/%s", id);
     SERVING_EXPECT(&s, 204, cancel, "", NULL);
+    one = text_format("GET /v1/jobs/%s/tasks?task=w.1", id);
+    SERVING_EXPECT(&s, 200, one, "", NULL);
+    CHECK_TEXT(serving_get(&s, "items.0.index"), "1");
+    CHECK_TEXT(serving_get(&s, "items.1"), "(none)");
+    none = text_format("GET /v1/jobs/%s/tasks?task=w.9", id);
+    SERVING_EXPECT(&s, 404, none, "", NULL);
+    CHECK(
+        strstr(serving_get(&s, "detail"), "there is no task w.9 in the job; there is w.0 to w.1"));
     filtered = text_format("GET /v1/jobs/%s/tasks?state=cancelled", id);
     SERVING_EXPECT(&s, 200, filtered, "", NULL);
     CHECK_TEXT(serving_get(&s, "items.2.state"), "cancelled");

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "server/behind.h"
+#include "server/seen.h"
 
 static const struct route routes[] = {
     { HTTP_GET,
@@ -55,7 +56,7 @@ static const struct route routes[] = {
       on_job_tasks,
       RIGHT_VIEWER,
       "List a job's tasks.",
-      { "limit", "cursor", "state" },
+      { "limit", "cursor", "state", "task" },
       NULL,
       false },
     { HTTP_GET,
@@ -480,7 +481,8 @@ void routes_handle(struct http_request *request, void *arg)
         return;
     }
     call_track(call);
-    if (find_route(call) && check_right(call, call->route->right) && check_queries(call))
+    if (find_route(call) && check_right(call, call->route->right) && seen_check(call) &&
+        check_queries(call))
         behind_wait(call, call->route->fn);
     else
         call_end(call);

@@ -65,7 +65,8 @@ void server_put_reader(struct server *server, struct reader *reader)
     pthread_mutex_unlock(&server->readers.lock);
 }
 
-static int open_data(struct server *server, struct err *err)
+/* Where its files are; nothing is made before it listens, or a port that is taken left a folder. */
+static int name_data(struct server *server, struct err *err)
 {
     char random[DIGEST_HEX_SIZE];
     int r;
@@ -75,8 +76,6 @@ static int open_data(struct server *server, struct err *err)
     if (!server->options.data)
         return err_set(err, -EINVAL, "no data folder was named");
     r = digest_random_hex(random, err);
-    if (r == 0)
-        r = file_make_dirs(server->options.data, DATA_MODE, err);
     if (r < 0)
         return r;
     snprintf(server->name, sizeof(server->name), "%.16s", random);
@@ -213,6 +212,9 @@ static int open_parts(struct server *server, struct err *err)
                          err);
     if (r < 0)
         return r;
+    snprintf(server->incarnation, sizeof(server->incarnation), "%s",
+             ledger_incarnation(server->ledger));
+    snprintf(server->opening, sizeof(server->opening), "%s", ledger_opening(server->ledger));
     ledger_listen(server->ledger, follow_batch, server);
     nodes.ledger = cycle.ledger = view.ledger = steward.ledger = server->ledger;
     view_open(&view, &server->view);
@@ -323,9 +325,11 @@ int server_open(const struct server_options *options, struct server **out, struc
     pthread_mutex_init(&server->readers.lock, NULL);
     server->auth = auth_new();
     server->watch = watch_new();
-    r = open_data(server, err);
+    r = name_data(server, err);
     if (r == 0)
         r = open_http(server, err);
+    if (r == 0)
+        r = file_make_dirs(server->data, DATA_MODE, err);
     if (r == 0)
         r = open_parts(server, err);
     if (r == 0)

@@ -14,6 +14,15 @@ static int shell_code(const struct row_attempt *row)
                             (int)row->signal);
 }
 
+/* Whether it is known how its command ended: not of one that never ran, or ended unseen. */
+static bool has_code(const struct row_attempt *row)
+{
+    bool is_unseen = row->cause == CAUSE_NODE_LOST || row->cause == CAUSE_DISOWNED ||
+                     row->cause == CAUSE_OTHER_LIFE;
+
+    return shell_code(row) != 0 || row->cause == CAUSE_COMPLETED || (row->started_at && !is_unseen);
+}
+
 static void show_cause(json_t *object, const struct row_attempt *row)
 {
     if (row->cause)
@@ -36,9 +45,11 @@ static void show_exit(json_t *object, const struct row_attempt *row)
 {
     if (row->state != ATTEMPT_ENDED)
         return;
-    show_number(object, "code", shell_code(row));
-    show_number(object, "exitCode", row->code);
-    show_number(object, "signal", row->signal);
+    if (has_code(row)) {
+        show_number(object, "code", shell_code(row));
+        show_number(object, "exitCode", row->code);
+        show_number(object, "signal", row->signal);
+    }
     if (row->then)
         show_text(object, "then", then_words[row->then]);
     show_time(object, "notBefore", row->not_before);
@@ -135,7 +146,7 @@ static void show_last(json_t *object, const struct show_task *task, enum task_st
         show_text(object, "node", last->node);
     show_cause(object, last);
     show_eviction(object, last);
-    if (state != TASK_LIVE && state != TASK_PENDING)
+    if (state != TASK_LIVE && state != TASK_PENDING && has_code(last))
         show_number(object, "code", shell_code(last));
     if (state == TASK_PENDING)
         show_time(object, "notBefore", last->not_before);

@@ -210,7 +210,8 @@ static void show_nodes(json_t *object, const struct row_job *row, const struct s
 
 static void show_end(json_t *object, const struct row_job *row)
 {
-    if (job_is_over((enum job_state)row->state))
+    /* 0 is the code of one that succeeded: of another it would be that of tasks that never ran. */
+    if (row->state == JOB_SUCCEEDED || (job_is_over((enum job_state)row->state) && row->code))
         show_number(object, "code", row->code);
     if (row->stop_cause)
         show_text(object, "stopCause", cause_words[row->stop_cause]);

@@ -594,6 +594,8 @@ end_agent() {
     cp -a "$DATA.copy" "$DATA"
     start_server
     until_true 30 grep -q "a server is refused.*$BERTH_ADDR" "$BATS_TEST_TMPDIR/one.log"
+    # It gets nothing here, however young its last beat in the backup is.
+    "$BERTH" node show one -o json | jq -e '.state == "unreachable" and (.notRegistered | length) > 0'
     "$BERTH" job show "$before" -o json | jq -e '.state == "running"'
     pgrep -f '^sleep 6002'
     kill -TERM "$SERVER_PID"
@@ -678,6 +680,66 @@ causes_are() { [ "$(causes_of "$1")" = "$2" ]; }
     run "$BERTH" wait "$lives" --timeout 60s
     [ "$status" -eq 7 ]
     one_try "$lives"
+    end_agent
+}
+
+# What follows a ledger that is put back from a backup is told so: what is in the backup is gone on with.
+@test "who follows a job is told that its ledger was put back, and goes on with what is in it" {
+    local dir=$BATS_TEST_TMPDIR
+    LISTEN=127.0.0.1:$((20000 + RANDOM % 10000))
+    restart_server 5m
+    start_agent one
+    kept=$("$BERTH" submit -o id --runtime process -- sh -c "echo early; while [ ! -e $dir/go ]; do sleep 0.1; done; echo late; exit 7")
+    until_true 20 job_is "$kept" running
+    cp -a "$DATA" "$DATA.copy"
+    rm "$DATA.copy/address"
+    "$BERTH" run --runtime process -- sh -c "echo mine; sleep 6002" >"$dir/run.out" 2>"$dir/run" 3>&- &
+    run_pid=$!
+    until_true 20 grep -q mine "$dir/run.out"
+    lost=$("$BERTH" ps -o id | grep -v "^$kept$")
+    # Each has heard of what the backup lacks.
+    "$BERTH" wait "$kept" "$lost" >"$dir/wait" 2>&1 3>&- &
+    wait_pid=$!
+    "$BERTH" logs -f "$kept" >"$dir/logs" 2>"$dir/logs.err" 3>&- &
+    logs_pid=$!
+    "$BERTH" ps -w >"$dir/ps" 2>&1 3>&- &
+    ps_pid=$!
+    "$BERTH" event watch --from 1 -o jsonl >"$dir/events" 2>"$dir/events.err" 3>&- &
+    events_pid=$!
+    PIDS="$PIDS $run_pid $wait_pid $logs_pid $ps_pid $events_pid"
+    until_true 20 grep -q early "$dir/logs"
+    until_true 20 grep -q "^$lost " "$dir/ps"
+    until_true 20 grep -q "$lost/task.0#1" "$dir/events"
+    kill -KILL "$SERVER_PID"
+    wait "$SERVER_PID" || true
+    mv "$DATA" "$DATA.lost"
+    cp -a "$DATA.copy" "$DATA"
+    "$BERTH" server --data "$DATA" --restored
+    start_server
+
+    status=0
+    wait "$run_pid" || status=$?
+    [ "$status" -eq 5 ]
+    grep -q "put back from a backup.*$lost is not in it.*LEDGER_FORKED" "$dir/run"
+    nothing grep -q 'may still run' "$dir/run"
+    status=0
+    wait "$events_pid" || status=$?
+    [ "$status" -eq 5 ]
+    grep -q "put back from a backup.*berth event watch --from [0-9]" "$dir/events.err"
+    until_true 20 grep -q 'the list begins anew' "$dir/ps"
+    until_true 20 sh -c "sed '1,/begins anew/d' '$dir/ps' | grep -q '^$kept '"
+    nothing sh -c "sed '1,/begins anew/d' '$dir/ps' | grep -q '^$lost '"
+    until_true 20 grep -q "$lost is not in it" "$dir/wait"
+    grep -q 'what is waited for is read anew' "$dir/wait"
+
+    touch "$dir/go"
+    status=0
+    wait "$wait_pid" || status=$?
+    [ "$status" -eq 7 ]
+    grep -q "^$kept .*exit 7" "$dir/wait"
+    wait "$logs_pid"
+    [ "$(cat "$dir/logs")" = "early
+late" ]
     end_agent
 }
 
