@@ -191,8 +191,11 @@ bool rooms_hold_on(struct statement *loose, struct job *job)
 
     seat->is_loose = false;
     if (s->log.n > loose->mark && s->log.at[s->log.n - 1].is_sealed) {
-        if (!hold_on(s, job))
+        if (!hold_on(s, job)) {
             answer_let_go(s, job);
+            seat->rooms = NULL;
+            seat->rides = false;
+        }
         return false;
     }
     statement_discard(loose);
