@@ -201,6 +201,18 @@ void job_requeue(struct trial *t, struct mirror_job *job, const struct op_stop *
 
 /* ---- submit ---- */
 
+void ledger_refuse_closed(const char *queue, const char *closed, enum queue_state state,
+                          struct problem *problem)
+{
+    if (strcmp(queue, closed) == 0)
+        problem_set(problem, PROBLEM_CONFLICT, "queue %s is %s and takes no new jobs", queue,
+                    queue_state_words[state]);
+    else
+        problem_set(problem, PROBLEM_CONFLICT,
+                    "queue %s is beneath %s, which is %s and takes no new jobs", queue, closed,
+                    queue_state_words[state]);
+}
+
 /* Whether the queue and all above it are open. */
 static bool is_open(struct trial *t, const struct row_queue *queue)
 {
@@ -208,13 +220,8 @@ static bool is_open(struct trial *t, const struct row_queue *queue)
 
     while (at && at->state == QUEUE_OPEN)
         at = *at->parent ? mirror_find(t->mirror, ROW_QUEUE, at->parent) : NULL;
-    if (at == queue)
-        problem_set(t->problem, PROBLEM_CONFLICT, "queue %s is %s and takes no new jobs",
-                    queue->name, queue_state_words[queue->state]);
-    else if (at)
-        problem_set(t->problem, PROBLEM_CONFLICT,
-                    "queue %s is beneath %s, which is %s and takes no new jobs", queue->name,
-                    at->name, queue_state_words[at->state]);
+    if (at)
+        ledger_refuse_closed(queue->name, at->name, at->state, t->problem);
     return !at;
 }
 

@@ -465,6 +465,9 @@ void ledger_send_all(struct ledger *ledger, struct op **ops, size_t n);
  */
 bool ledger_bound_limit(struct job_spec *spec, int64_t most_ms, const char *whose,
                         struct problem *problem);
+/** What a submit to a queue is told that is not open, or beneath one (`closed`) that is not. */
+void ledger_refuse_closed(const char *queue, const char *closed, enum queue_state state,
+                          struct problem *problem);
 
 /* ---- reading ---- */
 
@@ -495,6 +498,14 @@ MUST_CHECK int reader_node(struct reader *reader, const char *name, struct row_n
                            struct err *err);
 MUST_CHECK int reader_queue(struct reader *reader, const char *name, struct row_queue **out,
                             struct err *err);
+/**
+ * The first of a queue and those above it that is not open.
+ *
+ * @closed   out: yours; NULL all are open, or the queue is not there
+ * Returns   0; an error of the store
+ */
+MUST_CHECK int reader_closed(struct reader *reader, const char *queue, struct row_queue **closed,
+                             struct err *err);
 /**
  * The longest time limit that a job of a queue may have, by what it and the queues above it say.
  *

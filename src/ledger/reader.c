@@ -100,6 +100,29 @@ static int64_t max_limit_of(const struct row_queue *queue)
     return ms;
 }
 
+int reader_closed(struct reader *reader, const char *name, struct row_queue **closed,
+                  struct err *err)
+{
+    CLEANUP(freep) char *next = text_copy(name);
+
+    *closed = NULL;
+    for (size_t i = 0; *next && i <= QUEUE_DEPTH_MAX; i++) {
+        struct row_queue *queue = NULL;
+        int r = reader_queue(reader, next, &queue, err);
+
+        if (r != 0)
+            return r < 0 ? r : 0;
+        if (queue->state != QUEUE_OPEN) {
+            *closed = queue;
+            return 0;
+        }
+        mem_free(next);
+        next = text_copy(queue->parent);
+        row_free(ROW_QUEUE, queue);
+    }
+    return 0;
+}
+
 int reader_max_limit(struct reader *reader, const char *name, int64_t *most_ms, char **whose,
                      struct err *err)
 {

@@ -481,15 +481,23 @@ static void feasible(const struct view_answer *answer, void *arg)
         call_send(call, TAKE(submit->op), submitted);
 }
 
-/* What is planned is held against the queue's longest limit as a submit is. */
-static int bound_limit(struct call *call, struct reader *reader, struct err *err)
+/* What is planned is held against the queue as a submit is: it must be open, and has a longest limit. */
+static int check_plan(struct call *call, struct reader *reader, struct err *err)
 {
     struct submit *submit = call->state;
     struct job_spec *spec = submit->op->submit.spec;
     CLEANUP(freep) char *whose = NULL;
+    struct row_queue *closed = NULL;
     int64_t most_ms;
-    int r = reader_max_limit(reader, spec->queue, &most_ms, &whose, err);
+    int r = reader_closed(reader, spec->queue, &closed, err);
 
+    if (r == 0 && closed) {
+        ledger_refuse_closed(spec->queue, closed->name, closed->state, &call->problem);
+        row_free(ROW_QUEUE, closed);
+        return 0;
+    }
+    if (r == 0)
+        r = reader_max_limit(reader, spec->queue, &most_ms, &whose, err);
     if (r == 0)
         ledger_bound_limit(spec, most_ms, whose ? whose : "", &call->problem);
     if (r == 0 && !job_spec_own_limit(spec) && spec->limit_ms)
@@ -528,7 +536,7 @@ void on_jobs_submit(struct call *call)
     submit->op = submit_op(call, spec, text_copy(key));
     question.spec = spec;
     if (submit->is_dry)
-        call_read(call, bound_limit, plan_bounded);
+        call_read(call, check_plan, plan_bounded);
     else if (submit->needs_feasible)
         view_ask(call->server->view, &question, call->server->loop, feasible, call);
     else
