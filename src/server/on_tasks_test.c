@@ -415,6 +415,7 @@ TEST(jobs_of_others_are_not_named_as_holders)
 
 TEST(nodes_show_what_they_hold)
 {
+    CLEANUP(freep) char *attempts = NULL;
     struct serving s;
     struct hand hand;
     char id[64];
@@ -461,6 +462,11 @@ TEST(nodes_show_what_they_hold)
                    "{\"action\":\"drain\",\"graceSeconds\":1}");
     CHECK_TEXT(serving_get(&s, "state"), "draining");
     CHECK_TEXT(serving_get(&s, "attempts"), "0"); /* it was not started: it ended at once */
+    attempts = text_format("GET /v1/jobs/%s/attempts", id);
+    SERVING_EXPECT(&s, 200, attempts, "", NULL);
+    CHECK_TEXT(serving_get(&s, "items.0.state"), "ended");
+    CHECK_TEXT(serving_get(&s, "items.0.code"), "(none)"); /* and no command of it did */
+    CHECK_TEXT(serving_get(&s, "items.0.exitCode"), "(none)");
     SERVING_EXPECT(&s, 404, "POST /v1/nodes/n9/actions", "", "{\"action\":\"cordon\"}");
     hand_end(&hand);
     serving_stop(&s);
