@@ -1,11 +1,7 @@
 /* Company: see company.h. */
 #include "engine/company.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/str.h"
-#include "engine/match.h"
+#include "engine/terms.h"
 
 /* Where the tasks stand that one term is about. */
 struct stand {
@@ -35,71 +31,15 @@ struct company {
     size_t n_keepers, n_fans;
 };
 
-/* --- Terms */
-
-bool term_means(const struct berth_pod_term *term, const struct kind *owner,
-                const struct kind *other)
-{
-    if (term->namespaces.n ? !words_have(&term->namespaces, other->namespace_)
-                           : strcmp(owner->namespace_, other->namespace_) != 0)
-        return false;
-    return selector_holds(&term->selector, &other->spec->labels, NULL);
-}
-
-static bool is_by_node(const struct berth_pod_term *term)
-{
-    return strcmp(term->topology_key, "kubernetes.io/hostname") == 0;
-}
-
-static const char *value_on(const struct berth_pod_term *term, const struct node *node)
-{
-    return node->kept ? label_value(&node->kept->labels, term->topology_key) : NULL;
-}
-
-bool same_topology(const struct berth_pod_term *term, const struct node *a, const struct node *b)
-{
-    const char *x = value_on(term, a), *y;
-
-    if (a == b)
-        return is_by_node(term) || x;
-    y = value_on(term, b);
-    return x && y && strcmp(x, y) == 0;
-}
-
 /* --- Where they stand */
 
-struct valued {
-    const char *value;
-    uint32_t at;
-};
-
-static int by_value(const void *a, const void *b)
-{
-    return strcmp(((const struct valued *)a)->value, ((const struct valued *)b)->value);
-}
-
-/* Numbers the parts into which a term divides the cluster. */
 static void divide(struct session *s, const struct berth_pod_term *term, struct stand *stand)
 {
-    size_t n = s->model->nodes.n, n_valued = 0, n_parts = 0;
-    struct valued *valued = ARENA_NEW0_N(&s->arena, struct valued, n + 1);
+    size_t n = s->model->nodes.n;
 
     stand->part_of = ARENA_NEW0_N(&s->arena, uint32_t, n + 1);
-    NODE_EACH (node, s->model) {
-        const char *value = value_on(term, node);
-        stand->part_of[node->at] = NOWHERE;
-        if (value)
-            valued[n_valued++] = (struct valued){ value, node->at };
-        else if (is_by_node(term))
-            stand->part_of[node->at] = (uint32_t)n_parts++;
-    }
-    qsort(valued, n_valued, sizeof(*valued), by_value);
-    for (size_t i = 0; i < n_valued; i++) {
-        n_parts += i == 0 || strcmp(valued[i - 1].value, valued[i].value) != 0;
-        stand->part_of[valued[i].at] = (uint32_t)(n_parts - 1);
-    }
     stand->n_on = ARENA_NEW0_N(&s->arena, uint32_t, n + 1);
-    stand->n_in = ARENA_NEW0_N(&s->arena, uint64_t, n_parts + 1);
+    stand->n_in = ARENA_NEW0_N(&s->arena, uint64_t, term_divide(s, term, NULL, stand->part_of) + 1);
 }
 
 /* Whether a task is one of those that are counted: of the owner's, or whom the term means. */
@@ -279,8 +219,8 @@ bool company_holds(struct session *s, struct kind *kind, const struct node *node
     for (size_t i = 0; i < n; i++) {
         const struct stand *stand = look_at_meant(s, kind, NEAR, i, counts_leaving);
         /* The first of its sort may start the company where the topology exists. */
-        if (!n_beside(stand, node) && (stand->n || !term_means(&terms[i], kind, kind) ||
-                                       !same_topology(&terms[i], node, node)))
+        if (!n_beside(stand, node) &&
+            (stand->n || !term_means(&terms[i], kind, kind) || !term_value(&terms[i], node)))
             return false;
     }
     terms_of(kind, AWAY, &n);

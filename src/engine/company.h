@@ -9,12 +9,6 @@
 
 #include "engine/session.h"
 
-/** Whether a term of a class speaks of tasks of another. */
-bool term_means(const struct berth_pod_term *term, const struct kind *owner,
-                const struct kind *other);
-/** Whether two nodes are of the same part, as a term divides the cluster. */
-bool same_topology(const struct berth_pod_term *term, const struct node *a, const struct node *b);
-
 /** Whether it matters to a class where others are: by required terms of its own, or of those that keep it away. */
 bool company_matters(struct session *s, struct kind *kind);
 /**

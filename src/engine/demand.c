@@ -132,37 +132,23 @@ static uint32_t n_due(struct session *s, const struct group *group)
     return n;
 }
 
-/* How many tasks of a group's class are due; 0 if a group before it has that class too. */
-static uint64_t n_due_alike(struct session *s, const struct job *job, size_t from)
+/* How many tasks of a group's class are pending, or (due) of those due; 0 if a group before it has that class too. */
+static uint64_t n_alike(struct session *s, const struct job *job, size_t from, bool due)
 {
     uint64_t n = 0;
 
     for (size_t i = 0; i < job->n_groups; i++) {
-        if (job->groups[i].kind != job->groups[from].kind)
+        const struct group *group = &job->groups[i];
+        if (group->kind != job->groups[from].kind)
             continue;
         if (i < from)
             return 0;
-        n += n_due(s, &job->groups[i]);
+        n += due ? n_due(s, group) : group->n[BERTH_TASK_PENDING];
     }
     return n;
 }
 
 /* --- What of a gang could run together */
-
-/* How many of a group's class are pending; 0 if a group before it has that class too. */
-static uint64_t n_pending_alike(const struct job *job, size_t from)
-{
-    uint64_t n = 0;
-
-    for (size_t i = 0; i < job->n_groups; i++) {
-        if (job->groups[i].kind != job->groups[from].kind)
-            continue;
-        if (i < from)
-            return 0;
-        n += job->groups[i].n[BERTH_TASK_PENDING];
-    }
-    return n;
-}
 
 /* Classes alone say all of like tasks that do not keep each other off. */
 static bool is_plain(const struct job *job)
@@ -182,7 +168,7 @@ static uint64_t weigh(struct session *s, const struct job *job, uint64_t needed)
 
     for (size_t i = 0; i < job->n_groups; i++) {
         const struct group *group = &job->groups[i];
-        uint64_t pending = n_pending_alike(job, i);
+        uint64_t pending = n_alike(s, job, i, false);
         if (!pending || !most_of(s, group, 1))
             continue;
         if (group->kind->could.may_come && !provision_is_spent(s, group))
@@ -231,7 +217,7 @@ bool demand_could_start(struct session *s, struct job *job)
     if (s->setup->is_reference) /* there plugins say what a minimum is */
         return true;
     for (size_t i = 0; i < job->n_groups && n < job->min_available; i++) {
-        uint64_t due = n_due_alike(s, job, i);
+        uint64_t due = n_alike(s, job, i, true);
         if (due)
             n += lesser(due, most_of(s, &job->groups[i], job->min_available - n));
     }

@@ -6,6 +6,7 @@
 
 #include "base/str.h"
 #include "engine/match.h"
+#include "engine/terms.h"
 
 /* What one constraint makes of the nodes. */
 struct parts {
@@ -39,23 +40,11 @@ bool spread_is_preferred(const struct kind *kind)
     return kind->spec->affinity && kind->spec->affinity->n_spread_preferred;
 }
 
-static bool is_by_node(const struct berth_pod_term *term)
-{
-    return strcmp(term->topology_key, "kubernetes.io/hostname") == 0;
-}
-
-static const char *value_of(const struct berth_pod_term *term, const struct node *node)
-{
-    const char *value = label_value(&node->kept->labels, term->topology_key);
-
-    return !value && is_by_node(term) ? node->id : value;
-}
-
 /* Whether the node is of some part for each constraint. */
 static bool has_parts(const struct spread *spread, const struct node *node)
 {
     for (size_t i = 0; i < spread->n; i++)
-        if (!value_of(&spread->terms[i], node))
+        if (!term_value(&spread->terms[i], node))
             return false;
     return true;
 }
@@ -63,7 +52,7 @@ static bool has_parts(const struct spread *spread, const struct node *node)
 bool spread_has_parts(const struct kind *kind, const struct node *node)
 {
     for (size_t i = 0; i < kind->spec->affinity->n_spread; i++)
-        if (!value_of(&kind->spec->affinity->spread[i], node))
+        if (!term_value(&kind->spec->affinity->spread[i], node))
             return false;
     return true;
 }
@@ -79,13 +68,6 @@ static bool may_use(const struct kind *kind, const struct node *node)
     return holds && labels_hold(&kind->spec->node_selector, &node->kept->labels);
 }
 
-static bool is_meant(const struct berth_pod_term *term, const struct kind *owner,
-                     const struct kind *other)
-{
-    return strcmp(owner->namespace_, other->namespace_) == 0 &&
-           selector_holds(&term->selector, &other->spec->labels, NULL);
-}
-
 static int64_t count_on(const struct spread *spread, const struct berth_pod_term *term,
                         const struct node *node)
 {
@@ -93,18 +75,8 @@ static int64_t count_on(const struct spread *spread, const struct berth_pod_term
 
     VEC_EACH (task, &node->tasks)
         n += (*task)->state != BERTH_TASK_RELEASING &&
-             is_meant(term, spread->kind, (*task)->group->kind);
+             term_means(term, spread->kind, (*task)->group->kind);
     return n;
-}
-
-struct valued {
-    const char *value;
-    uint32_t at;
-};
-
-static int by_value(const void *a, const void *b)
-{
-    return strcmp(((const struct valued *)a)->value, ((const struct valued *)b)->value);
 }
 
 /*
@@ -114,21 +86,15 @@ static int by_value(const void *a, const void *b)
 static void divide(struct session *s, const struct spread *spread, struct parts *parts,
                    bool is_limit)
 {
-    size_t n = s->model->nodes.n, n_valued = 0;
-    struct valued *valued = ARENA_NEW0_N(&s->arena, struct valued, n + 1);
+    size_t n = s->model->nodes.n;
+    bool *takes_part = ARENA_NEW0_N(&s->arena, bool, n + 1);
 
     parts->part_of = ARENA_NEW0_N(&s->arena, uint32_t, n + 1);
     parts->n_on = ARENA_NEW0_N(&s->arena, int64_t, n + 1);
-    NODE_EACH (node, s->model) {
-        parts->part_of[node->at] = NOWHERE;
-        if (has_parts(spread, node) && (!is_limit || may_use(spread->kind, node)))
-            valued[n_valued++] = (struct valued){ value_of(parts->term, node), node->at };
-    }
-    qsort(valued, n_valued, sizeof(*valued), by_value);
-    for (size_t i = 0; i < n_valued; i++) {
-        parts->n += i == 0 || strcmp(valued[i - 1].value, valued[i].value) != 0;
-        parts->part_of[valued[i].at] = (uint32_t)(parts->n - 1);
-    }
+    NODE_EACH (node, s->model)
+        takes_part[node->at] =
+            has_parts(spread, node) && (!is_limit || may_use(spread->kind, node));
+    parts->n = term_divide(s, parts->term, takes_part, parts->part_of);
     parts->n_in = ARENA_NEW0_N(&s->arena, int64_t, parts->n + 1);
 }
 
@@ -152,8 +118,8 @@ static void count(struct session *s, struct spread *spread, bool is_limit)
         struct parts *parts = &spread->parts[i];
 
         parts->term = &spread->terms[i];
-        parts->means_itself = is_meant(parts->term, spread->kind, spread->kind);
-        parts->by_node = is_by_node(parts->term);
+        parts->means_itself = term_means(parts->term, spread->kind, spread->kind);
+        parts->by_node = term_is_by_node(parts->term);
         divide(s, spread, parts, is_limit);
         NODE_EACH (node, s->model)
             recount(spread, parts, node);

@@ -14,6 +14,7 @@
 #include "engine/match.h"
 #include "engine/plugins.h"
 #include "engine/spread.h"
+#include "engine/terms.h"
 
 struct arguments {
     bool node_affinity, node_ports, taint_toleration, pod_affinity, claims, spread;
@@ -307,7 +308,7 @@ static bool lacks_topology(const struct kind *kind, const struct node *node)
     const struct berth_affinity *a = kind->spec->affinity;
 
     for (size_t i = 0; i < a->n_pod_required; i++)
-        if (!same_topology(&a->pod_required[i], node, node))
+        if (!term_value(&a->pod_required[i], node))
             return true;
     return false;
 }
@@ -344,7 +345,7 @@ static bool shuns(const struct kind *kind, const struct node *on, const struct k
 
     for (size_t i = 0; a && i < a->n_anti_required; i++)
         if (term_means(&a->anti_required[i], kind, other) &&
-            same_topology(&a->anti_required[i], on, there))
+            term_joins(&a->anti_required[i], on, there))
             return true;
     return false;
 }
