@@ -100,54 +100,66 @@ static int64_t max_limit_of(const struct row_queue *queue)
     return ms;
 }
 
+/* Reads a queue, yours, and goes on to the one above it; 1: there is none of that name. */
+static int read_up(struct reader *reader, char **name, struct row_queue **out, struct err *err)
+{
+    int r;
+
+    if (!**name)
+        return READER_NONE;
+    r = reader_queue(reader, *name, out, err);
+    if (r != 0)
+        return r;
+    mem_free(*name);
+    *name = text_copy((*out)->parent);
+    return 0;
+}
+
 int reader_closed(struct reader *reader, const char *name, struct row_queue **closed,
                   struct err *err)
 {
     CLEANUP(freep) char *next = text_copy(name);
+    int r = 0;
 
     *closed = NULL;
-    for (size_t i = 0; *next && i <= QUEUE_DEPTH_MAX; i++) {
+    for (size_t i = 0; i <= QUEUE_DEPTH_MAX && !*closed; i++) {
         struct row_queue *queue = NULL;
-        int r = reader_queue(reader, next, &queue, err);
 
+        r = read_up(reader, &next, &queue, err);
         if (r != 0)
-            return r < 0 ? r : 0;
-        if (queue->state != QUEUE_OPEN) {
+            break;
+        if (queue->state != QUEUE_OPEN)
             *closed = queue;
-            return 0;
-        }
-        mem_free(next);
-        next = text_copy(queue->parent);
-        row_free(ROW_QUEUE, queue);
+        else
+            row_free(ROW_QUEUE, queue);
     }
-    return 0;
+    return r < 0 ? r : 0;
 }
 
 int reader_max_limit(struct reader *reader, const char *name, int64_t *most_ms, char **whose,
                      struct err *err)
 {
     CLEANUP(freep) char *next = text_copy(name);
+    int r = 0;
 
     *most_ms = 0;
     *whose = NULL;
-    for (size_t i = 0; *next && i <= QUEUE_DEPTH_MAX; i++) {
+    for (size_t i = 0; i <= QUEUE_DEPTH_MAX; i++) {
         struct row_queue *queue = NULL;
-        int r = reader_queue(reader, next, &queue, err);
         int64_t ms;
 
+        r = read_up(reader, &next, &queue, err);
         if (r != 0)
-            return r < 0 ? r : 0;
+            break;
         ms = max_limit_of(queue);
         if (ms && (!*most_ms || ms < *most_ms)) {
             mem_free(*whose);
             *whose = text_copy(queue->name);
             *most_ms = ms;
         }
-        mem_free(next);
-        next = text_copy(queue->parent);
         row_free(ROW_QUEUE, queue);
     }
-    return 0;
+    return r < 0 ? r : 0;
 }
 
 int reader_order(struct reader *reader, const char *key, struct row_order **out, struct err *err)
