@@ -4,8 +4,13 @@
  */
 #include "engine/actions/elsewhere.h"
 
+#include <assert.h>
+
+#include "engine/actions/give_back.h"
 #include "engine/actions/search.h"
+#include "engine/fit.h"
 #include "engine/protect.h"
+#include "engine/sheet.h"
 #include "engine/take.h"
 
 enum { MOST_TRIES = 100 /* sets that the gang is placed anew with */ };
@@ -46,6 +51,17 @@ static bool place_anew(const struct moving *m)
     return false;
 }
 
+/* What is known to do stands again, as it did a moment ago. */
+static void restore(const struct moving *m)
+{
+    bool stands;
+
+    statement_discard(m->stmt);
+    stands = statement_recover(m->stmt, &m->found);
+    assert(stands);
+    (void)stands;
+}
+
 /* Whether it would do if others lost no more than that; if so, that is what stands. */
 static bool would_do(struct moving *m, const struct saved *losses)
 {
@@ -55,8 +71,8 @@ static bool would_do(struct moving *m, const struct saved *losses)
         m->found = statement_save(m->stmt);
         return true;
     }
-    statement_discard(m->stmt);
-    return !statement_recover(m->stmt, &m->found); /* it stood a moment ago */
+    restore(m);
+    return false;
 }
 
 /* What others lose, most urgent last. */
@@ -132,7 +148,7 @@ static bool keep_most_of(struct moving *m, const struct saved *losses, const str
     return false;
 }
 
-/* Whether one who goes could stay, with the rest of its reservation if it is held room. */
+/* Whether one who goes could stay, with all of its unit. */
 static bool keep(struct moving *m, const struct saved *losses, const struct op *one)
 {
     struct saved without = { ARENA_NEW0_N(&m->stmt->s->arena, struct op, losses->n + 1), 0 };
@@ -140,9 +156,20 @@ static bool keep(struct moving *m, const struct saved *losses, const struct op *
     if (one->kind == OP_EVICT && went_whole(one->task->group->job))
         return keep_most_of(m, losses, one->task->group->job);
     for (size_t i = 0; i < losses->n; i++)
-        if (&losses->at[i] != one && (one->kind != OP_TAKE || losses->at[i].room != one->room))
+        if (&losses->at[i] != one && !is_of_unit(one, &losses->at[i], false))
             without.at[without.n++] = losses->at[i];
     return would_do(m, &without);
+}
+
+/* Whether it goes with one behind it, with whom it could not stay. */
+static bool was_tried(const struct saved *losses, size_t i)
+{
+    const struct op *one = &losses->at[i];
+
+    for (size_t k = i + 1; k < losses->n; k++)
+        if (is_of_unit(one, &losses->at[k], went_whole(one->task->group->job)))
+            return true;
+    return false;
 }
 
 /* Of like tasks none can go elsewhere where there is no place for one more. */
@@ -167,9 +194,59 @@ void give_back_elsewhere(struct statement *stmt, struct job *job, bool reclaim)
     if (m.found.n - losses.n < 2)
         return;
     for (size_t i = losses.n; i-- > 0 && m.n_tries < MOST_TRIES;) {
-        if (!keep(&m, &losses, &losses.at[i]))
+        if (was_tried(&losses, i) || !keep(&m, &losses, &losses.at[i]))
             continue;
         losses = list_losses(&m);
         i = i < losses.n ? i : losses.n;
     }
+}
+
+/* Whether some member could be refused its place because another's victims leave. */
+static bool mind_leaving(struct session *s, const struct saved *found)
+{
+    size_t n = 0;
+    bool minds = false;
+
+    for (size_t i = 0; i < found->n; i++)
+        if (found->at[i].kind == OP_PIPELINE) {
+            minds = minds || sheet_minds_leaving(s, found->at[i].task->group->kind);
+            n++;
+        }
+    return minds && n > 1;
+}
+
+/* Whether each member, after those before it, still has its place now that all are gone who go. */
+static bool place_again(const struct moving *m)
+{
+    struct session *s = m->stmt->s;
+
+    for (size_t i = 0; i < m->found.n; i++) {
+        const struct op *op = &m->found.at[i];
+        struct saved one = { (struct op *)op, 1 };
+        if (op_is_loss(op))
+            continue;
+        if ((op->kind == OP_PIPELINE && !fit_suits(s, op->task->group->kind, op->node)) ||
+            !statement_recover(m->stmt, &one))
+            return false;
+    }
+    return true;
+}
+
+bool gang_stands_alone(struct statement *stmt, struct job *job, bool reclaim)
+{
+    struct moving m = { .stmt = stmt, .job = job, .reclaim = reclaim };
+    struct saved losses;
+
+    m.found = statement_save(stmt);
+    if (!statement_has_losers(stmt) || !mind_leaving(stmt->s, &m.found))
+        return true;
+    losses = list_losses(&m);
+    statement_discard(stmt);
+    if (statement_recover(stmt, &losses) && place_again(&m))
+        return true;
+    statement_discard(stmt);
+    if (statement_recover(stmt, &losses) && place_anew(&m))
+        return true;
+    statement_discard(stmt);
+    return false;
 }

@@ -12,5 +12,10 @@
  * it can spare.
  */
 void give_back_elsewhere(struct statement *stmt, struct job *job, bool reclaim);
+/**
+ * Whether all members that are promised room have it without those who go for them: one may want near it whom
+ * another's place costs. They may go elsewhere for that; false: there is no way, and nothing stands.
+ */
+bool gang_stands_alone(struct statement *stmt, struct job *job, bool reclaim);
 
 #endif

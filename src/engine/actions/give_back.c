@@ -217,8 +217,7 @@ static struct saved losses_first(struct session *s, const struct saved *from)
     return to;
 }
 
-/* Whether two losses are of what goes and comes back together: a reservation, or (whole) a gang. */
-static bool is_of_unit(const struct op *a, const struct op *b, bool whole)
+bool is_of_unit(const struct op *a, const struct op *b, bool whole)
 {
     if (a->kind != b->kind)
         return false;

@@ -559,7 +559,8 @@ static bool find_way(struct search *search, struct statement *stmt, const struct
     search->spare = search->n_tasks - (size_t)needed;
     if (!has_enough(search))
         return false;
-    if (largest_first(search, stmt))
+    /* Of like tasks the order says nothing: with evictions they were just placed so. */
+    if ((search->n_classes > 1 || !search->ways->clears) && largest_first(search, stmt))
         return true;
     statement_discard(stmt);
     if (all_ways(search))

@@ -14,6 +14,7 @@
 
 #include "engine/actions.h"
 #include "engine/actions/clear.h"
+#include "engine/actions/elsewhere.h"
 #include "engine/actions/give_back.h"
 #include "engine/actions/search.h"
 #include "engine/demand.h"
@@ -517,7 +518,7 @@ static bool find_room(struct statement *stmt, struct job *job, bool reclaim)
     }
     if (s->policy->victim_set == VICTIM_SET_MINIMAL)
         give_back(stmt, job, reclaim);
-    if (!protect_admits(s, job) || is_in_vain(stmt)) {
+    if (!gang_stands_alone(stmt, job, reclaim) || !protect_admits(s, job) || is_in_vain(stmt)) {
         statement_discard(stmt);
         return false;
     }
