@@ -5,7 +5,7 @@
 
 /* Where the tasks stand that one term is about. */
 struct stand {
-    bool counts_leaving;
+    bool counts_leaving, counts_promised;
     uint64_t epoch, read; /* touches before number `read` are in it */
     uint32_t *part_of;    /* by node->at; NOWHERE: of none; NULL: nobody asked yet */
     uint32_t *n_on;       /* likewise: such tasks on the node */
@@ -26,6 +26,7 @@ struct foreign {
 struct company {
     struct stand *meant[N_BONDS]; /* by term: the tasks that it means */
     struct stand *own[N_BONDS];   /* likewise: tasks of the class itself */
+    struct stand *there;          /* NEAR: of those whom it means, who are more than promised */
     struct foreign *keepers;      /* AWAY */
     struct foreign *fans;         /* LIKES and DISLIKES */
     size_t n_keepers, n_fans;
@@ -49,6 +50,8 @@ static bool counts(const struct stand *stand, const struct berth_pod_term *term,
     const struct kind *kind = task->group->kind;
 
     if (task->state == BERTH_TASK_RELEASING && task->evicted && !stand->counts_leaving)
+        return false;
+    if (task->state == BERTH_TASK_PIPELINED && !stand->counts_promised)
         return false;
     return own ? kind == owner : term_means(term, owner, kind);
 }
@@ -142,6 +145,15 @@ static struct foreign *keep_list(struct session *s, foreign_vec *found, size_t *
     return list;
 }
 
+static struct stand *stands_new(struct session *s, size_t n, bool counts_promised)
+{
+    struct stand *stands = ARENA_NEW0_N(&s->arena, struct stand, n + 1);
+
+    for (size_t i = 0; i < n; i++)
+        stands[i].counts_promised = counts_promised;
+    return stands;
+}
+
 static struct company *company_of(struct session *s, struct kind *kind)
 {
     foreign_vec keepers = { 0 }, fans = { 0 };
@@ -154,9 +166,11 @@ static struct company *company_of(struct session *s, struct kind *kind)
     kind->company_of = s->number;
     for (int bond = 0; bond < N_BONDS; bond++) {
         terms_of(kind, (enum bond)bond, &n);
-        c->meant[bond] = ARENA_NEW0_N(&s->arena, struct stand, n + 1);
-        c->own[bond] = ARENA_NEW0_N(&s->arena, struct stand, n + 1);
+        c->meant[bond] = stands_new(s, n, true);
+        c->own[bond] = stands_new(s, n, true);
     }
+    terms_of(kind, NEAR, &n);
+    c->there = stands_new(s, n, false);
     VEC_EACH (other, &s->model->anti_kinds)
         add_foreign(&keepers, *other, AWAY, kind);
     VEC_EACH (other, &s->model->choosy_kinds) {
@@ -230,6 +244,37 @@ bool company_holds(struct session *s, struct kind *kind, const struct node *node
     for (size_t i = 0; i < c->n_keepers; i++)
         if (n_beside(look_at_owners(s, &c->keepers[i], counts_leaving), node))
             return false;
+    return true;
+}
+
+/* Whether its own job is promised such a task in the same part, itself perhaps: they come together. */
+static bool brings_its_own(const struct task *task, const struct berth_pod_term *term)
+{
+    const struct job *job = task->group->job;
+
+    for (size_t i = 0; i < job->n_tasks; i++) {
+        const struct task *other = &job->tasks[i];
+        if (other->state == BERTH_TASK_PIPELINED &&
+            term_means(term, task->group->kind, other->group->kind) &&
+            term_joins(term, task->node, other->node))
+            return true;
+    }
+    return false;
+}
+
+bool company_is_there(struct session *s, const struct task *task)
+{
+    struct kind *kind = task->group->kind;
+    const struct berth_pod_term *terms;
+    size_t n;
+
+    terms = terms_of(kind, NEAR, &n);
+    for (size_t i = 0; i < n; i++) {
+        struct stand *stand = &company_of(s, kind)->there[i];
+        look(s, stand, &terms[i], kind, false, false);
+        if (!n_beside(stand, task->node) && !brings_its_own(task, &terms[i]))
+            return false;
+    }
     return true;
 }
 

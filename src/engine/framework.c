@@ -422,6 +422,14 @@ bool victims_are_guarded(struct session *s, const struct victims *victims)
     return false;
 }
 
+bool task_relies(struct session *s, const struct task *task)
+{
+    USES (use, s, HOOKED_PREDICATE)
+        if (use->plugin->relies && use->plugin->relies(s, use, task))
+            return true;
+    return false;
+}
+
 /* --- Victims */
 
 static struct victims victims_room(struct session *s, size_t n)

@@ -55,6 +55,12 @@ bool take_has_claimants(struct session *s, const struct job *job, bool rides);
 bool take_may_evict(const struct statement *stmt, const struct job *job);
 
 /**
+ * Whether others would lose something for a job that waits all the same: they are evicted, and some of it is to go on a
+ * machine on its way; or some of it goes by company that others are only promised, and may lose.
+ */
+bool take_is_in_vain(const struct statement *stmt);
+
+/**
  * What is still to be done with what a job takes: who loses what is held for it loses all that it was promised, and
  * where nobody need end for the job, and all that it was promised is free, it is bound there and then.
  */

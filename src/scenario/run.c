@@ -125,7 +125,7 @@ static bool is_for(const struct berth_reservation *reservation, const struct ber
     return false;
 }
 
-/* Who is bound needs no room held any more, wherever it is bound. */
+/* Who is bound, or held room elsewhere, needs none any more that was held for it before. */
 static int drop_reservations(struct run *run, const struct known_task *task, struct err *err)
 {
     for (size_t i = run->s->reservations.n; i-- > 0;) {
@@ -201,7 +201,7 @@ static const struct berth_task_ref *keep_waits(struct run *run, const struct ber
     return waits;
 }
 
-/* A reservation takes the place of its owner's, and what that one holds besides it holds on. */
+/* A reservation takes the place of its owner's, and what is left of that one it holds on. */
 static int follow(struct run *run, struct berth_reservation *made, struct err *err)
 {
     const struct berth_reservation *was = find_reservation(run, made->id);
@@ -214,8 +214,7 @@ static int follow(struct run *run, struct berth_reservation *made, struct err *e
     memcpy(parts, made->parts, made->n_parts * sizeof(*parts));
     made->parts = parts;
     for (size_t i = 0; i < was->n_parts; i++)
-        if (!is_for(made, &was->parts[i].task))
-            parts[made->n_parts++] = was->parts[i];
+        parts[made->n_parts++] = was->parts[i];
     return end_reservation(run, made->id, err);
 }
 
@@ -234,6 +233,8 @@ static int reserve_parts(struct run *run, const struct berth_group *group, struc
         if (part->kind != BERTH_PART_RESERVE)
             continue;
         r = find_part(run, part, &task, err);
+        if (r == 0)
+            r = drop_reservations(run, task, err);
         if (r < 0)
             return r;
         made->owner = task->ref.job;

@@ -330,7 +330,8 @@ static void visit(struct session *s, struct job *job, bool reclaim, const struct
     domains = gradients_of(s, &whole, &topology_of(s)->at[0]);
     found = s->setup->is_reference ? first_that_will_do(&h, &domains, most)
                                    : cheapest(&h, &domains, most);
-    if (!found || !job_is_pipelined(s, job) || (!reclaim && !take_may_evict(&stmt, job))) {
+    if (!found || !job_is_pipelined(s, job) || (!reclaim && !take_may_evict(&stmt, job)) ||
+        (!s->setup->is_reference && take_is_in_vain(&stmt))) {
         statement_discard(&stmt);
         return;
     }

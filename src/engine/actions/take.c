@@ -459,13 +459,24 @@ static bool was_in_vain(struct session *s, struct job *job, bool reclaim)
     return seat_of(s, job)->in_vain[reclaim] == s->log.n + 1 && !s->protect && !s->in.is_cold;
 }
 
-/* Whether some are evicted for a job that waits for a machine all the same. */
-static bool is_in_vain(const struct statement *stmt)
+/* Whether some of what is promised hangs on company that is only promised itself, to others. */
+static bool relies_on_others(const struct statement *stmt)
 {
-    for (size_t i = stmt->mark; i < stmt->s->log.n; i++)
-        if (stmt->s->log.at[i].kind == OP_EVICT)
-            return has_rides(stmt);
+    for (size_t i = stmt->mark; i < stmt->s->log.n; i++) {
+        const struct task *task = stmt->s->log.at[i].task;
+        if (task->state == BERTH_TASK_PIPELINED && task_relies(stmt->s, task))
+            return true;
+    }
     return false;
+}
+
+bool take_is_in_vain(const struct statement *stmt)
+{
+    bool evicts = false;
+
+    for (size_t i = stmt->mark; i < stmt->s->log.n && !evicts; i++)
+        evicts = stmt->s->log.at[i].kind == OP_EVICT;
+    return (evicts && has_rides(stmt)) || relies_on_others(stmt);
 }
 
 /* Where members got no room one by one, in their order and onto what is free first, the gang may yet as a whole. */
@@ -518,7 +529,8 @@ static bool find_room(struct statement *stmt, struct job *job, bool reclaim)
     }
     if (s->policy->victim_set == VICTIM_SET_MINIMAL)
         give_back(stmt, job, reclaim);
-    if (!gang_stands_alone(stmt, job, reclaim) || !protect_admits(s, job) || is_in_vain(stmt)) {
+    if (!gang_stands_alone(stmt, job, reclaim) || !protect_admits(s, job) ||
+        take_is_in_vain(stmt)) {
         statement_discard(stmt);
         return false;
     }

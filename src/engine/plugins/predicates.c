@@ -281,6 +281,13 @@ static bool minds_leaving(struct session *s, struct plugin_use *use, const struc
            spread_is_asked(kind) || kind->spec->claims.n;
 }
 
+static bool relies(struct session *s, struct plugin_use *use, const struct task *task)
+{
+    const struct arguments *a = use->config;
+
+    return a->pod_affinity && !company_is_there(s, task);
+}
+
 static enum wait_code predicate(struct session *s, struct plugin_use *use, const struct kind *kind,
                                 const struct node *node)
 {
@@ -371,4 +378,5 @@ const struct plugin plugin_predicates = {
     .excludes = excludes,
     .minds = minds,
     .minds_leaving = minds_leaving,
+    .relies = relies,
 };
