@@ -406,6 +406,17 @@ bool queue_may_allocate(struct session *s, const struct queue *queue, const stru
     return true;
 }
 
+bool queue_may_ride(struct session *s, const struct queue *queue, const struct kind *kind,
+                    struct why *why)
+{
+    USES (use, s, HOOKED_ALLOCATABLE) {
+        const struct plugin *plugin = use->plugin;
+        if (!(plugin->rideable ? plugin->rideable : plugin->allocatable)(s, use, queue, kind, why))
+            return false;
+    }
+    return true;
+}
+
 bool task_may_start(struct session *s, const struct task *task, struct why *why)
 {
     USES (use, s, HOOKED_STARTABLE)

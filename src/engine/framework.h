@@ -160,6 +160,9 @@ struct plugin {
                        const struct task *task, bool rides);
     bool (*allocatable)(struct session *s, struct plugin_use *use, const struct queue *queue,
                         const struct kind *kind, struct why *why);
+    /** Likewise on a machine on its way; NULL: as `allocatable` says. No stricter than that. */
+    bool (*rideable)(struct session *s, struct plugin_use *use, const struct queue *queue,
+                     const struct kind *kind, struct why *why);
     /** Whether a task may begin beside all that is there yet: who is evicted in this session, too. */
     bool (*startable)(struct session *s, struct plugin_use *use, const struct kind *kind,
                       struct why *why);
@@ -306,6 +309,9 @@ bool queue_is_within(struct session *s, const struct queue *queue, const struct 
                      const wide *less, bool rides);
 bool queue_may_allocate(struct session *s, const struct queue *queue, const struct kind *kind,
                         struct why *why);
+/** Likewise on a machine on its way. */
+bool queue_may_ride(struct session *s, const struct queue *queue, const struct kind *kind,
+                    struct why *why);
 /** Whether what a task's queue may have may begin at once, beside all that has not ended yet. */
 bool task_may_start(struct session *s, const struct task *task, struct why *why);
 /** Whether a task may be where it has its place only for what others are promised, who are not there yet. */

@@ -264,13 +264,20 @@ static void evict_unit(struct statement *stmt, struct task *task, const char *re
             statement_evict(stmt, &job->tasks[i], reason);
 }
 
-static bool fits(struct session *s, const struct task *task, const struct node *node)
+static bool queue_allows(struct session *s, const struct task *task, const struct node *node)
 {
+    const struct queue *queue = task->group->job->queue;
+    const struct kind *kind = task->group->kind;
     struct why why;
 
-    return queue_may_allocate(s, task->group->job->queue, task->group->kind, &why) &&
-           fits_future(s, task, node, NULL) && fit_suits(s, task->group->kind, node) &&
-           protect_allows(s, task, node);
+    return node->kept->state == NODE_COMING ? queue_may_ride(s, queue, kind, &why)
+                                            : queue_may_allocate(s, queue, kind, &why);
+}
+
+static bool fits(struct session *s, const struct task *task, const struct node *node)
+{
+    return queue_allows(s, task, node) && fits_future(s, task, node, NULL) &&
+           fit_suits(s, task->group->kind, node) && protect_allows(s, task, node);
 }
 
 static void evict_marked(struct statement *stmt, const struct victims *set, const bool *marked,
@@ -312,12 +319,9 @@ static bool go_one_by_one(const struct session *s, const struct victims *set)
 static bool is_about_amounts(struct session *s, const struct task *task, const struct node *node,
                              const struct victims *set)
 {
-    struct why why;
-
     return !s->in.is_cold && !s->protect && !node->n_over &&
            !sheet_minds_leaving(s, task->group->kind) &&
-           !fit_predicate(s, task->group->kind, node) &&
-           queue_may_allocate(s, task->group->job->queue, task->group->kind, &why) &&
+           !fit_predicate(s, task->group->kind, node) && queue_allows(s, task, node) &&
            !victims_are_guarded(s, set);
 }
 

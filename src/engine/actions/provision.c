@@ -304,7 +304,7 @@ static bool queue_lets(struct way *way, const struct task *task)
 
     return way->is_whole || !queue ||
            (!queue_is_overused(way->s, queue) &&
-            queue_may_allocate(way->s, queue, task->group->kind, &why) && keeps(way->s, task));
+            queue_may_ride(way->s, queue, task->group->kind, &why) && keeps(way->s, task));
 }
 
 /* Goes a task's whole way; what is done stands in the statement. */
@@ -571,13 +571,19 @@ static struct victims waiting(struct way *way, struct job *job)
     return list;
 }
 
+/* Whether something keeps the job from machines too: what is kept free for others is so of what is there alone. */
+static bool is_kept_back(const struct seat *seat)
+{
+    return seat->why.code && seat->why.code != WAIT_OVER_GUARANTEE_NOT_RECLAIMABLE;
+}
+
 static void visit(struct way *way, struct job *job)
 {
     struct seat *seat = seat_of(way->s, job);
     struct victims tasks;
     uint32_t n_failed;
 
-    if (seat->why.code || !job_is_open(way->s, job, &seat->why) ||
+    if (is_kept_back(seat) || !job_is_open(way->s, job, &seat->why) ||
         (!way->is_whole && !job_is_admitted(way->s, job)))
         return;
     seat->was_tried = true;

@@ -399,7 +399,7 @@ static bool is_above(const struct account *a, const struct account *b)
     return false;
 }
 
-/* What others are guaranteed and do not use stays free, unless one's own guarantee covers it. */
+/* What others are guaranteed and do not use stays free of what is there, unless one's own guarantee covers it. */
 static bool leaves_guarantees(const struct share_state *state, const struct account *mine,
                               const struct asks *asks, struct why *why)
 {
@@ -408,14 +408,14 @@ static bool leaves_guarantees(const struct share_state *state, const struct acco
     for (size_t i = 0; i < asks->n; i++) {
         uint32_t d = asks->at[i].dim;
         wide kept = 0, free;
-        if (d == DIM_PODS || mine->allocated[d] + asks->at[i].value <= mine->guarantee[d])
+        if (d == DIM_PODS || mine->there[d] + asks->at[i].value <= mine->guarantee[d])
             continue;
         for (size_t k = 0; k < state->n; k++) {
             const struct account *a = &state->at[k];
-            if (!is_above(a, mine) && a->guarantee[d] > a->allocated[d])
-                kept += a->guarantee[d] - a->allocated[d];
+            if (!is_above(a, mine) && a->guarantee[d] > a->there[d])
+                kept += a->guarantee[d] - a->there[d];
         }
-        free = top->deserved[d] - top->allocated[d] - kept;
+        free = top->deserved[d] - top->there[d] - kept;
         if (kept && asks->at[i].value > free)
             return refuse(why, WAIT_OVER_GUARANTEE_NOT_RECLAIMABLE, d, asks->at[i].value, free,
                           top->deserved[d], NULL);
@@ -501,17 +501,25 @@ static bool startable(struct session *s, struct plugin_use *use, const struct ki
     return true;
 }
 
+/* A machine on its way is no part of what is kept free. */
+static bool rideable(struct session *s, struct plugin_use *use, const struct queue *queue,
+                     const struct kind *kind, struct why *why)
+{
+    const struct account *a = account_of(use, queue);
+    const struct asks *asks = kind_charge(s->model, kind);
+
+    return !a || (within_caps(a, asks, why) && within_quotas(use->state, kind, asks, why));
+}
+
 static bool allocatable(struct session *s, struct plugin_use *use, const struct queue *queue,
                         const struct kind *kind, struct why *why)
 {
     const struct share_state *state = use->state;
     const struct account *a = account_of(use, queue);
-    const struct asks *asks = kind_charge(s->model, kind);
 
-    if (!a)
-        return true;
-    return within_caps(a, asks, why) && within_quotas(state, kind, asks, why) &&
-           (!state->has_guarantee || leaves_guarantees(state, a, asks, why));
+    return rideable(s, use, queue, kind, why) &&
+           (!a || !state->has_guarantee ||
+            leaves_guarantees(state, a, kind_charge(s->model, kind), why));
 }
 
 /* Whether who loses all of them would hold less than it is guaranteed: the rest must stay free. */
@@ -524,12 +532,13 @@ static bool guards(struct session *s, struct plugin_use *use, const struct victi
         return false;
     sum = ARENA_NEW0_N(s->lists, wide, s->model->dims.n + 1);
     for (size_t i = 0; i < victims->n; i++)
-        res_add_asks(sum, task_asks(victims->at[i]), 1);
+        if (!task_is_on_machine(victims->at[i]))
+            res_add_asks(sum, task_asks(victims->at[i]), 1);
     for (size_t i = 0; i < victims->n; i++)
         for (const struct account *a = account_of(use, victims->at[i]->group->job->queue); a;
              a = a->up)
             for (size_t d = 0; d < s->model->dims.n; d++)
-                if (a->guarantee[d] > 0 && sum[d] && a->allocated[d] - sum[d] < a->guarantee[d])
+                if (a->guarantee[d] > 0 && sum[d] && a->there[d] - sum[d] < a->guarantee[d])
                     return true;
     return false;
 }
@@ -697,7 +706,7 @@ static uint64_t victims_stamp(struct session *s, struct plugin_use *use, const s
         }
     }
     for (size_t k = 0; k < kind->asks.n && state->has_guarantee && reclaim; k++)
-        stamp = stamp_fold(stamp, state->at[state->n].allocated[kind->asks.at[k].dim]);
+        stamp = stamp_fold(stamp, state->at[state->n].there[kind->asks.at[k].dim]);
     for (size_t i = 0; i < state->n_tenants && !allowed; i++)
         for (size_t k = 0; k < kind->asks.n; k++)
             stamp = stamp_fold(stamp, state->tenant_list[i].held[kind->asks.at[k].dim]);
@@ -761,6 +770,7 @@ const struct plugin plugin_share = {
     .open = open_session,
     .queue_order = queue_order,
     .allocatable = allocatable,
+    .rideable = rideable,
     .startable = startable,
     .guards = guards,
     .preemptive = preemptive,
