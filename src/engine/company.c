@@ -26,9 +26,10 @@ struct foreign {
 struct company {
     struct stand *meant[N_BONDS]; /* by term: the tasks that it means */
     struct stand *own[N_BONDS];   /* likewise: tasks of the class itself */
-    struct stand *there;          /* NEAR: of those whom it means, who are more than promised */
-    struct foreign *keepers;      /* AWAY */
-    struct foreign *fans;         /* LIKES and DISLIKES */
+    struct stand *there
+        [2]; /* NEAR: of those whom it means, who are more than promised; with those who leave */
+    struct foreign *keepers; /* AWAY */
+    struct foreign *fans;    /* LIKES and DISLIKES */
     size_t n_keepers, n_fans;
 };
 
@@ -170,7 +171,8 @@ static struct company *company_of(struct session *s, struct kind *kind)
         c->own[bond] = stands_new(s, n, true);
     }
     terms_of(kind, NEAR, &n);
-    c->there = stands_new(s, n, false);
+    c->there[false] = stands_new(s, n, false);
+    c->there[true] = stands_new(s, n, false);
     VEC_EACH (other, &s->model->anti_kinds)
         add_foreign(&keepers, *other, AWAY, kind);
     VEC_EACH (other, &s->model->choosy_kinds) {
@@ -262,7 +264,7 @@ static bool brings_its_own(const struct task *task, const struct berth_pod_term 
     return false;
 }
 
-bool company_is_there(struct session *s, const struct task *task)
+bool company_is_there(struct session *s, const struct task *task, bool counts_leaving)
 {
     struct kind *kind = task->group->kind;
     const struct berth_pod_term *terms;
@@ -270,8 +272,8 @@ bool company_is_there(struct session *s, const struct task *task)
 
     terms = terms_of(kind, NEAR, &n);
     for (size_t i = 0; i < n; i++) {
-        struct stand *stand = &company_of(s, kind)->there[i];
-        look(s, stand, &terms[i], kind, false, false);
+        struct stand *stand = &company_of(s, kind)->there[counts_leaving][i];
+        look(s, stand, &terms[i], kind, false, counts_leaving);
         if (!n_beside(stand, task->node) && !brings_its_own(task, &terms[i]))
             return false;
     }

@@ -17,8 +17,11 @@ bool company_matters(struct session *s, struct kind *kind);
  */
 bool company_holds(struct session *s, struct kind *kind, const struct node *node,
                    bool counts_leaving);
-/** Whether a task that has a place has the company there that it requires without what other jobs are only promised. */
-bool company_is_there(struct session *s, const struct task *task);
+/**
+ * Whether a task that has a place has the company there that it requires, without what other jobs are only promised.
+ * `counts_leaving`: as above.
+ */
+bool company_is_there(struct session *s, const struct task *task, bool counts_leaving);
 /** How gladly a class is seen on a node, and likes to be there: weights of preferred terms, times the tasks. */
 int64_t company_weighs(struct session *s, struct kind *kind, const struct node *node);
 

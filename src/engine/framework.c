@@ -433,10 +433,10 @@ bool victims_are_guarded(struct session *s, const struct victims *victims)
     return false;
 }
 
-bool task_relies(struct session *s, const struct task *task)
+bool task_relies(struct session *s, const struct task *task, bool counts_leaving)
 {
     USES (use, s, HOOKED_PREDICATE)
-        if (use->plugin->relies && use->plugin->relies(s, use, task))
+        if (use->plugin->relies && use->plugin->relies(s, use, task, counts_leaving))
             return true;
     return false;
 }

@@ -113,8 +113,12 @@ struct plugin {
     bool (*minds)(struct session *s, struct plugin_use *use, const struct kind *kind);
     /** Whether `predicate` could refuse a kind a node because somebody leaves; NULL: if it minds. */
     bool (*minds_leaving)(struct session *s, struct plugin_use *use, const struct kind *kind);
-    /** Whether `predicate` lets a task be where it is only for what others are promised, who are not there yet; NULL: no. */
-    bool (*relies)(struct session *s, struct plugin_use *use, const struct task *task);
+    /**
+     * Whether `predicate` lets a task be where it is only for others who are not there yet, and are only promised what they have;
+     * NULL: no. `counts_leaving`: those who are evicted in this session count as if they stayed.
+     */
+    bool (*relies)(struct session *s, struct plugin_use *use, const struct task *task,
+                   bool counts_leaving);
     double (*score)(struct session *s, struct plugin_use *use, const struct kind *kind,
                     const struct node *node);
     /** Adds the scores of n nodes, from place `from` on; the same as `score`, in one pass. */
@@ -314,8 +318,11 @@ bool queue_may_ride(struct session *s, const struct queue *queue, const struct k
                     struct why *why);
 /** Whether what a task's queue may have may begin at once, beside all that has not ended yet. */
 bool task_may_start(struct session *s, const struct task *task, struct why *why);
-/** Whether a task may be where it has its place only for what others are promised, who are not there yet. */
-bool task_relies(struct session *s, const struct task *task);
+/**
+ * Whether a task may be where it has its place only for others who are not there yet, and are only promised what they have.
+ * `counts_leaving`: those who are evicted in this session count as if they stayed.
+ */
+bool task_relies(struct session *s, const struct task *task, bool counts_leaving);
 /** Whether a queue that may have more now may be refused it once some of the victims are gone. */
 bool victims_are_guarded(struct session *s, const struct victims *victims);
 /** Whether all plugins that have a say could let somebody go for the job. */

@@ -94,6 +94,7 @@ void session_close(struct session *s)
     VEC_FINI(&s->groups);
     VEC_FINI(&s->watched);
     VEC_FINI(&s->rooms);
+    VEC_FINI(&s->in_company);
     arena_fini(&s->arena);
     arena_fini(&s->scratch);
     arena_fini(&s->tried);

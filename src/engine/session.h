@@ -114,6 +114,8 @@ struct session {
     const char *action;               /* that runs */
     const char *reservation;          /* whose room is being bound */
     VEC_OF(struct held_room *) rooms; /* held when it began, by rank */
+    VEC_OF(struct task *)
+    in_company; /* for whom others were evicted and who require company; or were, and did */
     int64_t wake_at_ms;
     uint64_t n_placed, n_evicted, n_reserved, n_taken, n_steps;
     bool limited;

@@ -80,6 +80,8 @@ void statement_pipeline(struct statement *stmt, struct task *task, struct node *
     assert(task->state == BERTH_TASK_PENDING);
     change(stmt->s, &op, BERTH_TASK_PIPELINED, node);
     task->evicted = evicted;
+    if (evicted && task->group->spec->affinity && task->group->spec->affinity->n_pod_required)
+        VEC_PUSH(&stmt->s->in_company, task);
     tell(stmt->s, HOOKED_ON_ALLOCATE, task);
 }
 

@@ -55,8 +55,8 @@ bool take_has_claimants(struct session *s, const struct job *job, bool rides);
 bool take_may_evict(const struct statement *stmt, const struct job *job);
 
 /**
- * Whether others would lose something for a job that waits all the same: they are evicted, and some of it is to go on a
- * machine on its way; or some of it goes by company that others are only promised, and may lose.
+ * Whether some would lose something in vain: for a job that waits all the same, as some of it is to go on a machine on
+ * its way, or hangs on company that others are only promised and may lose; or for another, whose company is evicted.
  */
 bool take_is_in_vain(const struct statement *stmt);
 

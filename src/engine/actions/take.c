@@ -464,9 +464,19 @@ static bool relies_on_others(const struct statement *stmt)
 {
     for (size_t i = stmt->mark; i < stmt->s->log.n; i++) {
         const struct task *task = stmt->s->log.at[i].task;
-        if (task->state == BERTH_TASK_PIPELINED && task_relies(stmt->s, task))
+        if (task->state == BERTH_TASK_PIPELINED && task_relies(stmt->s, task, false))
             return true;
     }
+    return false;
+}
+
+/* Whether who goes is the company of somebody for whom others were evicted: they would have gone in vain. */
+static bool robs_of_company(struct session *s)
+{
+    VEC_EACH (task, &s->in_company)
+        if ((*task)->state == BERTH_TASK_PIPELINED && !task_relies(s, *task, true) &&
+            task_relies(s, *task, false))
+            return true;
     return false;
 }
 
@@ -476,7 +486,7 @@ bool take_is_in_vain(const struct statement *stmt)
 
     for (size_t i = stmt->mark; i < stmt->s->log.n && !evicts; i++)
         evicts = stmt->s->log.at[i].kind == OP_EVICT;
-    return (evicts && has_rides(stmt)) || relies_on_others(stmt);
+    return (evicts && (has_rides(stmt) || robs_of_company(stmt->s))) || relies_on_others(stmt);
 }
 
 /* Where members got no room one by one, in their order and onto what is free first, the gang may yet as a whole. */

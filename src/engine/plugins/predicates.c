@@ -281,11 +281,12 @@ static bool minds_leaving(struct session *s, struct plugin_use *use, const struc
            spread_is_asked(kind) || kind->spec->claims.n;
 }
 
-static bool relies(struct session *s, struct plugin_use *use, const struct task *task)
+static bool relies(struct session *s, struct plugin_use *use, const struct task *task,
+                   bool counts_leaving)
 {
     const struct arguments *a = use->config;
 
-    return a->pod_affinity && !company_is_there(s, task);
+    return a->pod_affinity && !company_is_there(s, task, counts_leaving);
 }
 
 static enum wait_code predicate(struct session *s, struct plugin_use *use, const struct kind *kind,
