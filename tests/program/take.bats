@@ -28,16 +28,16 @@ sleeper() {
         sh -c 'trap "exit 3" TERM; echo up; while :; do sleep 0.1; done'
 }
 
-# stubborn: a job of all cores that goes on when it is told to end, until let_go.
+# stubborn [FLAG...]: a job of all cores that goes on when it is told to end, until let_go.
 stubborn() {
-    "$BERTH" submit -o id --name low --priority 1 --cpu 4 --grace 60s --image "$(rootdir)" -- \
-        sh -c 'trap "while [ ! -e /tmp/go ]; do sleep 0.1; done; exit 3" TERM; echo up; while :; do sleep 0.1; done'
+    "$BERTH" submit -o id --name low --priority 1 --cpu 4 --grace 60s --image "$(rootdir)" "$@" -- \
+        sh -c 'trap "while [ ! -e /tmp/let-go ]; do sleep 0.1; done; exit 3" TERM; echo up; while :; do sleep 0.1; done'
 }
 
 let_go() {
     local pid
-    pid=$(pgrep -f 'while \[ ! -e /tmp/go \]' | tail -1)
-    touch "/proc/$pid/root/tmp/go"
+    pid=$(pgrep -f 'while \[ ! -e /tmp/let-go \]' | tail -1)
+    touch "/proc/$pid/root/tmp/let-go"
 }
 
 tasks_of() { curl_api GET "/v1/jobs/$1/tasks?limit=1000" | head -n -1; }
@@ -311,8 +311,7 @@ n_evictions() { events | jq '[.items[] | select(.type=="attempt.ended" and .obje
     start_small
     "$BERTH" queue create left --weight 1
     "$BERTH" queue create right --weight 1
-    low=$("$BERTH" submit -o id --name low --queue left --priority 1 --cpu 4 --grace 60s --image "$(rootdir)" -- \
-        sh -c 'trap "while [ ! -e /tmp/go ]; do sleep 0.1; done; exit 3" TERM; echo up; while :; do sleep 0.1; done')
+    low=$(stubborn --queue left)
     until_true 20 sh -c "'$BERTH' logs $low | grep -q up"
     mid=$("$BERTH" submit -o id --name mid --queue left --priority 5 --cpu 4 --image "$(rootdir)" -- true)
     until_true 20 held_is "$mid" "open "

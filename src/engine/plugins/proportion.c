@@ -222,6 +222,15 @@ static bool preemptive(struct session *s, struct plugin_use *use, const struct q
     return may_take(portion_of(use, queue), task_asks(task), NULL);
 }
 
+/* In any dimension; slots, which tasks that ask do not name, say nothing but in the reference. */
+static bool is_over(const struct session *s, const wide *held, const struct portion *q)
+{
+    for (size_t d = 0; d < s->model->dims.n; d++)
+        if (held[d] > q->deserved[d] && (d != DIM_PODS || s->setup->is_reference))
+            return true;
+    return false;
+}
+
 static enum vote reclaimable(struct session *s, struct plugin_use *use, const struct task *task,
                              const struct victims *from, struct victims *to)
 {
@@ -238,7 +247,7 @@ static enum vote reclaimable(struct session *s, struct plugin_use *use, const st
             left[queue->at] = ARENA_NEW0_N(s->lists, wide, s->model->dims.n + 1);
             res_copy(s, left[queue->at], q->allocated);
         }
-        if (res_within(s, left[queue->at], q->deserved))
+        if (!is_over(s, left[queue->at], q))
             continue;
         res_add_asks(left[queue->at], task_asks(from->at[i]), -1);
         to->at[to->n++] = from->at[i];
