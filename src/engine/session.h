@@ -186,6 +186,18 @@ uint32_t job_n_valid(const struct job *job);
 /** What a role's minimum counts: 0 ready, 1 with pipelined, 2 valid. */
 bool job_roles_hold(const struct job *job, int what);
 
+/* What a job has beside its minimum: of its tasks, and of each of its roles. */
+/** Whether a job holds its minimum, of each role too. */
+bool job_has_minimum(const struct job *job);
+/** How many of a group's role are ready beyond its minimum, or (below 0) short of it; INT64_MAX: it has none. */
+int64_t group_beyond(const struct group *group);
+/** How many tasks a job can lose at most and have its minimum yet; which, its roles say. */
+uint32_t job_spares(const struct job *job);
+/** How many of a group's role its job can lose and have its minimum yet. */
+uint32_t group_spares(const struct group *group);
+/** How many of its tasks a job can lose and have its minimum yet, whichever they are. */
+uint32_t job_spares_any(const struct job *job);
+
 /** Takes a change of the log back in the model. */
 void op_undo(struct model *model, const struct op *op);
 
