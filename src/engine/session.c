@@ -325,6 +325,30 @@ static int64_t role_beyond(const struct job *job, uint32_t role)
     return n;
 }
 
+static uint32_t role_lacks(const struct job *job, uint32_t role)
+{
+    int64_t lacks = -role_beyond(job, role);
+
+    for (size_t i = 0; i < job->n_groups && lacks > 0; i++)
+        if (job->groups[i].role == role)
+            lacks -= job->groups[i].n[BERTH_TASK_PIPELINED];
+    return lacks > 0 ? (uint32_t)lacks : 0;
+}
+
+uint32_t job_lacks_roles(const struct job *job)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; job->has_roles && i < job->kept->n_minima; i++)
+        n += role_lacks(job, i);
+    return n;
+}
+
+uint32_t group_lacks_role(const struct group *group)
+{
+    return group->role == NOWHERE ? 0 : role_lacks(group->job, group->role);
+}
+
 bool job_has_minimum(const struct job *job)
 {
     if (job_n_ready(job) < job->min_available)

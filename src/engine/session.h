@@ -186,6 +186,11 @@ uint32_t job_n_valid(const struct job *job);
 /** What a role's minimum counts: 0 ready, 1 with pipelined, 2 valid. */
 bool job_roles_hold(const struct job *job, int what);
 
+/** How many of its roles' minima a job lacks, with what it is promised. */
+uint32_t job_lacks_roles(const struct job *job);
+/** Likewise of a group's role alone. */
+uint32_t group_lacks_role(const struct group *group);
+
 /* What a job has beside its minimum: of its tasks, and of each of its roles. */
 /** Whether a job holds its minimum, of each role too. */
 bool job_has_minimum(const struct job *job);

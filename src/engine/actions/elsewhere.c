@@ -44,11 +44,12 @@ static bool place_anew(const struct moving *m)
                                .steps = s->policy->gang_search_steps / MOST_TRIES + 1 };
 
     for (size_t i = 0; i < tasks.n && take_is_short(s, m->job); i++)
-        take_free(s, tasks.at[i]);
+        if (take_is_of_use(s, tasks.at[i]))
+            take_free(s, tasks.at[i]);
     if (is_placed(m))
         return true;
     statement_discard(&own);
-    if (gang_search(&own, m->job, &tasks, &ways) && is_placed(m))
+    if (take_is_gang(s, m->job) && gang_search(&own, m->job, &tasks, &ways) && is_placed(m))
         return true;
     statement_discard(&own);
     return false;
@@ -226,7 +227,7 @@ void give_back_elsewhere(struct statement *stmt, struct job *job, bool reclaim)
         return;
     m.found = statement_save(stmt);
     losses = list_losses(&m);
-    if (m.found.n - losses.n < 2)
+    if (m.found.n - losses.n < 2 && !tasks_pending(stmt->s, job, true).n)
         return;
     for (size_t i = losses.n; i-- > 0 && m.n_tries < MOST_TRIES;) {
         if (was_tried(&losses, i) || !keep(&m, &losses, &losses.at[i]))

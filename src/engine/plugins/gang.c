@@ -73,8 +73,8 @@ static enum vote sub_job_pipelined(struct session *s, struct plugin_use *use,
 
 static bool job_starving(struct session *s, struct plugin_use *use, const struct job *job)
 {
-    (void)s, (void)use;
-    return job_is_short(job);
+    (void)use;
+    return job_is_short(job) || (!s->setup->is_reference && job_lacks_roles(job));
 }
 
 /* Whether with those given a job has more than its minimum; the reference does not look at roles. */
