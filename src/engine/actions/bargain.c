@@ -276,14 +276,14 @@ static void sort_by_size(struct bargain *b)
 
 /* --- Who may go together */
 
-/* Plugins say how many of a job they let go, those that free least first. */
+/* Plugins say how many of a job they let go, those that free least first, of each role as many as it can spare. */
 static void ask_about_party(struct bargain *b, struct party *party)
 {
     struct victims list = { ARENA_NEW0_N(b->s->lists, struct task *, b->n + 1), 0 };
 
     for (size_t i = 0; i < b->n; i++) {
         const struct offer *o = &b->offers[b->by_size[i]];
-        if (o->party == party && o->task)
+        if (o->party == party && o->task && (!party->roles || victims_spare(&list, o->task)))
             list.at[list.n++] = o->task;
     }
     if (list.n > 1)
