@@ -3,7 +3,8 @@
  *
  * First the largest go first, each onto its best node. If that leads nowhere either, ways to
  * place it are gone through: class by class of like tasks, the largest class first, nodes in the
- * order of their scores, then (where others may go for it) of what they cost. Like tasks, and nodes
+ * order of their scores, then (where others may go for it) of what they cost. Where members want
+ * company other orders of the classes are tried too, of few members all. Like tasks, and nodes
  * that are alike with as much free, stand for each other, so no way is tried twice. What the policy
  * allows are steps, members put on a node; of looks at nodes there are LOOKS a step, and a node that
  * is cleared to see is CLEAR_LOOKS of them. Up to there a way is found if there is one.
@@ -21,7 +22,14 @@
 #include "engine/sheet.h"
 #include "engine/take.h"
 
-enum { LOOKS = 100, CLEAR_LOOKS = 1000, MOST_JOINT_WAYS = 1000 };
+enum {
+    LOOKS = 100,
+    CLEAR_LOOKS = 1000,
+    MOST_JOINT_WAYS = 1000,
+    MOST_ORDERS = 120,
+    MOST_PARTED = 5,
+    ORDER_STEPS = 4
+};
 
 /* A node as it is ordered. */
 struct ranked {
@@ -39,7 +47,8 @@ struct class
     struct task **tasks;
     size_t n, n_left; /* of them so many are left out */
     struct share share;
-    size_t at; /* where it came first in the order of the tasks */
+    size_t at;    /* where it came first in the order of the tasks */
+    size_t place; /* by size */
     /* while it is being placed: */
     struct ranked *ranked;
     struct node **nodes;
@@ -122,6 +131,8 @@ static void set_classes(struct search *search, const struct victims *list)
         search->n_tasks++;
     }
     qsort(search->classes, search->n_classes, sizeof(*search->classes), by_size);
+    for (size_t i = 0; i < search->n_classes; i++)
+        search->classes[i].place = i;
 }
 
 static bool has_affinity(const struct kind *kind)
@@ -621,6 +632,90 @@ static bool all_ways(struct search *search)
     return false;
 }
 
+/* Whether it may matter who is placed first: some want others near, who may be of the gang. */
+static bool has_company(const struct search *search)
+{
+    for (size_t i = 0; i < search->n_classes; i++) {
+        const struct berth_affinity *a = search->classes[i].kind->spec->affinity;
+        if (a && a->n_pod_required)
+            return true;
+    }
+    return false;
+}
+
+static void swap(struct search *search, size_t i, size_t k)
+{
+    struct class class = search->classes[i];
+
+    search->classes[i] = search->classes[k];
+    search->classes[k] = class;
+}
+
+/* Makes each member a class of its own: others may come between those that are alike. */
+static void part_classes(struct search *search)
+{
+    struct class *parted = ARENA_NEW0_N(&search->arena, struct class, search->n_tasks + 1);
+    size_t n = 0;
+
+    for (size_t i = 0; i < search->n_classes; i++)
+        for (size_t k = 0; k < search->classes[i].n; k++, n++) {
+            parted[n] = search->classes[i];
+            parted[n].tasks += k;
+            parted[n].n = 1;
+        }
+    search->classes = parted;
+    search->n_classes = n;
+}
+
+/* Brings the classes into the next order, as numbers of their places by size go; false: that was the last. */
+static bool next_order(struct search *search)
+{
+    struct class *at = search->classes;
+    size_t n = search->n_classes, i = n - 1, k = n - 1;
+
+    while (i && at[i - 1].place >= at[i].place)
+        i--;
+    if (!i)
+        return false;
+    while (at[k].place <= at[i - 1].place)
+        k--;
+    swap(search, i - 1, k);
+    for (k = n - 1; i < k; i++, k--)
+        swap(search, i, k);
+    return true;
+}
+
+/* In how many orders the classes are tried, so that each has steps enough to go wrong some times. */
+static int64_t n_orders(const struct search *search)
+{
+    int64_t n = 1, most = search->steps / (ORDER_STEPS * (int64_t)search->n_tasks);
+
+    most = most < MOST_ORDERS ? most : MOST_ORDERS;
+    for (size_t i = 2; has_company(search) && i <= search->n_classes && n < most; i++)
+        n *= (int64_t)i;
+    return n < most || n == 1 ? n : most;
+}
+
+/* All ways, where it matters in several orders: what may be done is divided among them. */
+static bool all_orders(struct search *search, struct statement *stmt)
+{
+    int64_t n, steps, looks;
+
+    if (has_company(search) && search->n_tasks <= MOST_PARTED)
+        part_classes(search);
+    n = n_orders(search);
+    steps = (search->steps - 1) / n + 1;
+    looks = (search->looks - 1) / n + 1;
+    for (bool is_order = true; is_order && n > 0; n--, is_order = next_order(search)) {
+        search->steps = steps;
+        search->looks = looks;
+        if (all_ways(search))
+            return true;
+        statement_discard(stmt);
+    }
+    return false;
+}
+
 static bool find_way(struct search *search, struct statement *stmt, const struct victims *tasks)
 {
     set_classes(search, tasks);
@@ -630,10 +725,7 @@ static bool find_way(struct search *search, struct statement *stmt, const struct
     if ((search->n_classes > 1 || !search->ways->clears) && largest_first(search, stmt))
         return true;
     statement_discard(stmt);
-    if (all_ways(search))
-        return true;
-    statement_discard(stmt);
-    return false;
+    return all_orders(search, stmt);
 }
 
 bool gang_search(struct statement *stmt, struct job *job, const struct victims *tasks,
