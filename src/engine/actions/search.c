@@ -21,6 +21,7 @@
 #include "engine/res.h"
 #include "engine/sheet.h"
 #include "engine/take.h"
+#include "engine/victims.h"
 
 enum {
     LOOKS = 100,
@@ -28,7 +29,8 @@ enum {
     MOST_JOINT_WAYS = 1000,
     MOST_ORDERS = 120,
     MOST_PARTED = 5,
-    ORDER_STEPS = 4
+    ORDER_STEPS = 4,
+    CHOICES_PART = 8 /* of the looks that are left */
 };
 
 /* A node as it is ordered. */
@@ -716,6 +718,50 @@ static bool all_orders(struct search *search, struct statement *stmt)
     return false;
 }
 
+/* Those who could go one by one of jobs that cannot spare all of them, who goes first first. */
+static struct victims list_choices(struct search *search)
+{
+    struct session *s = search->s;
+    struct victims list = { 0 };
+
+    NODE_EACH (node, s->model)
+        list.n += node->tasks.n;
+    list.at = ARENA_NEW0_N(&search->arena, struct task *, list.n + 1);
+    list.n = 0;
+    NODE_EACH (node, s->model)
+        VEC_EACH (task, &node->tasks) {
+            const struct job *job = (*task)->group->job;
+            if (job_spares(job) && job->min_available &&
+                take_may_go(s, search->job, *task, search->ways->reclaim))
+                list.at[list.n++] = *task;
+        }
+    victims_sort(s, &list, search->job);
+    return list;
+}
+
+/*
+ * All ways, with one of them kept who could go: a node is cleared of those who cost least there, and of a job that can
+ * spare one the one on another node may be needed.
+ */
+static bool all_choices(struct search *search, struct statement *stmt)
+{
+    struct session *s = search->s;
+    struct victims choices = { 0 };
+    bool found = false;
+
+    search->looks /= CHOICES_PART;
+    if (search->ways->clears && search->looks > 0 && search->steps > 0)
+        choices = list_choices(search);
+    for (size_t i = 0; i < choices.n && !found && search->looks > 0; i++) {
+        s->stays = choices.at[i];
+        found = all_ways(search);
+        s->stays = NULL;
+        if (!found)
+            statement_discard(stmt);
+    }
+    return found;
+}
+
 static bool find_way(struct search *search, struct statement *stmt, const struct victims *tasks)
 {
     set_classes(search, tasks);
@@ -725,7 +771,7 @@ static bool find_way(struct search *search, struct statement *stmt, const struct
     if ((search->n_classes > 1 || !search->ways->clears) && largest_first(search, stmt))
         return true;
     statement_discard(stmt);
-    return all_orders(search, stmt);
+    return all_orders(search, stmt) || all_choices(search, stmt);
 }
 
 bool gang_search(struct statement *stmt, struct job *job, const struct victims *tasks,

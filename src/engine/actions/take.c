@@ -65,7 +65,7 @@ bool take_may_go(struct session *s, const struct job *mine, const struct task *v
     if (!room && (!victim->is_told ||
                   (victim->state != BERTH_TASK_BOUND && victim->state != BERTH_TASK_RUNNING)))
         return false;
-    if (theirs == mine || !theirs->queue || !theirs->queue->kept)
+    if (victim == s->stays || theirs == mine || !theirs->queue || !theirs->queue->kept)
         return false;
     if (room && seat_of(s, (struct job *)theirs)->keeps_rooms)
         return false;
