@@ -260,7 +260,7 @@ struct node *hunt_best(struct session *s, struct task *task, bool reclaim, hunt_
 
 void hunts_note(struct session *s, struct job *job)
 {
-    int64_t spare = (int64_t)job_n_ready(job) - job->min_available;
+    int64_t spare = job_spares_any(job);
 
     VEC_PUSH(&s->hunts->moved, ((struct moved){ job, spare }));
 }

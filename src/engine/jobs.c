@@ -524,6 +524,29 @@ static uint32_t least(const struct berth_job *kept)
     return kept->min_available || kept->has_min_available ? kept->min_available : 1;
 }
 
+static uint32_t role_at(const struct job *job, const struct group *group)
+{
+    const struct berth_job *kept = job->kept;
+
+    for (uint32_t i = 0; i < kept->n_minima; i++)
+        if (kept->minima[i].n && text_eq(kept->minima[i].role ? kept->minima[i].role : "",
+                                         group->spec->role ? group->spec->role : ""))
+            return i;
+    return NOWHERE;
+}
+
+/* Which minimum of a role counts each group; where the job as a whole asks for less than its roles they do not bind. */
+static void job_cast(struct job *job)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < job->kept->n_minima; i++)
+        sum += job->kept->minima[i].n;
+    job->has_roles = sum && job->min_available >= sum;
+    for (size_t i = 0; i < job->n_groups; i++)
+        job->groups[i].role = job->has_roles ? role_at(job, &job->groups[i]) : NOWHERE;
+}
+
 static void job_build(struct model *model, struct job *job, struct berth_job *kept)
 {
     struct task *task;
@@ -551,6 +574,7 @@ static void job_build(struct model *model, struct job *job, struct berth_job *ke
         for (uint32_t k = 0; k < group->spec->replicas; k++, task++)
             *task = (struct task){ .group = group, .index = k };
     }
+    job_cast(job);
     if (kept->queue)
         job_join_queue(model, job);
     job_list(model, job);
@@ -587,6 +611,7 @@ void job_put(struct model *model, const char *id, struct berth_job *kept)
         job->min_available = least(kept);
         for (size_t i = 0; i < job->n_groups; i++)
             job->groups[i].spec = &kept->groups[i];
+        job_cast(job);
         lines_take(model, job);
         return;
     }

@@ -195,6 +195,8 @@ struct group {
     struct kind *kind; /* its class of like tasks */
     struct task *tasks;
     uint32_t at;
+    uint32_t
+        role; /* the place of its role's minimum in its job's list, or NOWHERE: none that binds */
     uint32_t n[BERTH_TASK_STATE_COUNT];
     uint32_t n_backed_off; /* tasks with a not_before_ms */
     uint32_t weighed;      /* how many were pending when the job was weighed */
@@ -215,6 +217,7 @@ struct job {
     struct task *tasks;
     size_t n_groups, n_tasks;
     uint32_t n[BERTH_TASK_STATE_COUNT];
+    bool has_roles;                      /* some of its roles have minima that bind */
     uint32_t n_odd;                      /* tasks whose holds are not what their group asks */
     VEC_OF(struct berth_task *) orphans; /* told of tasks that it does not have (yet) */
     struct line *line;                   /* in which it waits, or NULL: see lines.h */

@@ -314,6 +314,80 @@ static uint32_t role_count(const struct job *job, const char *role, int what)
     return count;
 }
 
+/* How many of a role of the job are ready, beyond its minimum or short of it. */
+static int64_t role_beyond(const struct job *job, uint32_t role)
+{
+    int64_t n = -(int64_t)job->kept->minima[role].n;
+
+    for (size_t i = 0; i < job->n_groups; i++)
+        if (job->groups[i].role == role)
+            n += group_n_ready(&job->groups[i]);
+    return n;
+}
+
+static uint32_t role_lacks(const struct job *job, uint32_t role)
+{
+    int64_t lacks = -role_beyond(job, role);
+
+    for (size_t i = 0; i < job->n_groups && lacks > 0; i++)
+        if (job->groups[i].role == role)
+            lacks -= job->groups[i].n[BERTH_TASK_PIPELINED];
+    return lacks > 0 ? (uint32_t)lacks : 0;
+}
+
+uint32_t job_lacks_roles(const struct job *job)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; job->has_roles && i < job->kept->n_minima; i++)
+        n += role_lacks(job, i);
+    return n;
+}
+
+uint32_t group_lacks_role(const struct group *group)
+{
+    return group->role == NOWHERE ? 0 : role_lacks(group->job, group->role);
+}
+
+bool job_has_minimum(const struct job *job)
+{
+    if (job_n_ready(job) < job->min_available)
+        return false;
+    for (uint32_t i = 0; job->has_roles && i < job->kept->n_minima; i++)
+        if (role_beyond(job, i) < 0)
+            return false;
+    return true;
+}
+
+uint32_t job_spares(const struct job *job)
+{
+    return job_has_minimum(job) ? job_n_ready(job) - job->min_available : 0;
+}
+
+int64_t group_beyond(const struct group *group)
+{
+    return group->role == NOWHERE ? INT64_MAX : role_beyond(group->job, group->role);
+}
+
+uint32_t group_spares(const struct group *group)
+{
+    uint32_t spares = job_spares(group->job);
+    int64_t beyond = spares ? group_beyond(group) : 0;
+
+    return beyond < (int64_t)spares ? (uint32_t)beyond : spares;
+}
+
+uint32_t job_spares_any(const struct job *job)
+{
+    uint32_t least = job_spares(job);
+
+    for (uint32_t i = 0; job->has_roles && least && i < job->kept->n_minima; i++) {
+        int64_t beyond = job->kept->minima[i].n ? role_beyond(job, i) : least;
+        least = beyond < (int64_t)least ? (uint32_t)beyond : least;
+    }
+    return least;
+}
+
 bool job_roles_hold(const struct job *job, int what)
 {
     const struct berth_job *kept = job->kept;

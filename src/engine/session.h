@@ -119,8 +119,9 @@ struct session {
     int64_t wake_at_ms;
     uint64_t n_placed, n_evicted, n_reserved, n_taken, n_steps;
     bool limited;
-    bool is_dry_run;  /* victims are taken away only to see what would happen */
-    bool promises;    /* room is promised even where it is free: the rest of it is being made */
+    bool is_dry_run; /* victims are taken away only to see what would happen */
+    bool promises;   /* room is promised even where it is free: the rest of it is being made */
+    const struct task *stays; /* who is no victim in this try, or NULL */
     bool only_there;  /* room is made on nodes that are there, not on machines on their way */
     bool is_refusing; /* a plugin refuses the placement that it was told of last */
     uint32_t cursor;  /* sampling search */
@@ -185,6 +186,23 @@ uint32_t job_n_best_effort(const struct job *job); /* pending and asking for not
 uint32_t job_n_valid(const struct job *job);
 /** What a role's minimum counts: 0 ready, 1 with pipelined, 2 valid. */
 bool job_roles_hold(const struct job *job, int what);
+
+/** How many of its roles' minima a job lacks, with what it is promised. */
+uint32_t job_lacks_roles(const struct job *job);
+/** Likewise of a group's role alone. */
+uint32_t group_lacks_role(const struct group *group);
+
+/* What a job has beside its minimum: of its tasks, and of each of its roles. */
+/** Whether a job holds its minimum, of each role too. */
+bool job_has_minimum(const struct job *job);
+/** How many of a group's role are ready beyond its minimum, or (below 0) short of it; INT64_MAX: it has none. */
+int64_t group_beyond(const struct group *group);
+/** How many tasks a job can lose at most and have its minimum yet; which, its roles say. */
+uint32_t job_spares(const struct job *job);
+/** How many of a group's role its job can lose and have its minimum yet. */
+uint32_t group_spares(const struct group *group);
+/** How many of its tasks a job can lose and have its minimum yet, whichever they are. */
+uint32_t job_spares_any(const struct job *job);
 
 /** Takes a change of the log back in the model. */
 void op_undo(struct model *model, const struct op *op);

@@ -27,10 +27,14 @@ bool take_may_reclaim(struct session *s, const struct task *task);
 /** Promises a task room where that costs others least, and takes it from them; false: there is none. */
 bool take_held(struct session *s, struct task *task, bool reclaim);
 
-/** How many tasks a job may evict for: its minimum, or all. */
+/** How many tasks a job may evict for: its minimum, or all; of its roles it needs their minima. */
 uint32_t take_goal(const struct session *s, const struct job *job);
+/** Whether several tasks of a job may have to begin together, or it matters which do. */
+bool take_is_gang(const struct session *s, const struct job *job);
 /** Whether a job has less than it may evict for. */
 bool take_is_short(const struct session *s, const struct job *job);
+/** Whether a task more, like this one, brings its job nearer to what it may evict for: of some roles it lacks none. */
+bool take_is_of_use(const struct session *s, const struct task *task);
 /** Whether room is to be made for a job at all. */
 bool take_is_wanted(struct session *s, struct job *job);
 

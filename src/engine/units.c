@@ -70,7 +70,8 @@ static struct victims list_candidates(const struct gang_hunt *h)
 /* How much of a job may go before it falls below what it needs. */
 struct spare {
     const struct job *job;
-    bool is_broken; /* it is below already: all may go */
+    bool is_whole;  /* none goes without the others */
+    bool is_broken; /* profile volcano: it is below already, and all may go */
     int64_t tasks;
     int64_t *roles; /* by group: of its role */
     struct sub_job *subs;
@@ -78,32 +79,6 @@ struct spare {
     int64_t *sub_has,
         *sub_spare; /* by sub-job: its ready tasks, and how many of its group may break */
 };
-
-static bool same_role(const struct group *a, const struct group *b)
-{
-    return text_eq(a->spec->role, b->spec->role);
-}
-
-static void spare_roles(struct spare *spare)
-{
-    const struct job *job = spare->job;
-    uint64_t sum = 0;
-
-    for (size_t i = 0; i < job->kept->n_minima; i++)
-        sum += job->kept->minima[i].n;
-    for (size_t g = 0; g < job->n_groups; g++) {
-        const char *role = job->groups[g].spec->role ? job->groups[g].spec->role : "";
-        spare->roles[g] = INT64_MAX;
-        for (size_t i = 0; job->min_available >= sum && i < job->kept->n_minima; i++) {
-            if (!text_eq(job->kept->minima[i].role, role))
-                continue;
-            spare->roles[g] = -(int64_t)job->kept->minima[i].n;
-            for (size_t k = 0; k < job->n_groups; k++)
-                if (same_role(&job->groups[k], &job->groups[g]))
-                    spare->roles[g] += group_n_ready(&job->groups[k]);
-        }
-    }
-}
 
 static void spare_subs(struct session *s, struct spare *spare)
 {
@@ -130,9 +105,11 @@ static struct spare spare_of(struct session *s, const struct job *job)
     struct spare spare = { .job = job };
 
     spare.tasks = (int64_t)job_n_ready(job) - job->min_available;
-    spare.is_broken = spare.tasks < 0;
+    spare.is_broken = s->setup->is_reference && spare.tasks < 0;
+    spare.is_whole = !s->setup->is_reference && !job_has_minimum(job);
     spare.roles = ARENA_NEW0_N(&s->arena, int64_t, job->n_groups + 1);
-    spare_roles(&spare);
+    for (size_t g = 0; g < job->n_groups; g++)
+        spare.roles[g] = group_beyond(&job->groups[g]);
     spare_subs(s, &spare);
     return spare;
 }
@@ -155,7 +132,7 @@ static bool spare_take(struct spare *spare, const struct task *task)
 
     if (spare->is_broken)
         return true;
-    if (spare->tasks <= 0 || spare->roles[task->group->at] <= 0)
+    if (spare->is_whole || spare->tasks <= 0 || spare->roles[task->group->at] <= 0)
         return false;
     if (sub < spare->n_subs) {
         breaks = spare->sub_has[sub] == spare->subs[sub].min_available;
@@ -168,7 +145,7 @@ static bool spare_take(struct spare *spare, const struct task *task)
             spare->sub_spare[i]--;
     spare->tasks--;
     for (size_t g = 0; g < job->n_groups; g++)
-        if (spare->roles[g] != INT64_MAX && same_role(&job->groups[g], task->group))
+        if (spare->roles[g] != INT64_MAX && job->groups[g].role == task->group->role)
             spare->roles[g]--;
     return true;
 }

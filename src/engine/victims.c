@@ -100,6 +100,23 @@ bool victims_have(const struct victims *victims, const struct task *task)
     return false;
 }
 
+bool victims_spare(const struct victims *gone, const struct task *task)
+{
+    const struct group *group = task->group;
+    uint32_t spares = group_spares(group);
+    size_t n = 0, n_of_role = 0;
+
+    if (spares > gone->n)
+        return true;
+    for (size_t i = 0; i < gone->n; i++) {
+        bool is_one =
+            gone->at[i]->group->job == group->job && gone->at[i]->state != BERTH_TASK_PIPELINED;
+        n += is_one;
+        n_of_role += is_one && gone->at[i]->group->role == group->role;
+    }
+    return n < job_spares(group->job) && (group->role == NOWHERE || n_of_role < spares);
+}
+
 bool task_is_vital(const struct task *task)
 {
     const struct group *group = task->group;
@@ -136,8 +153,7 @@ bool job_may_go_whole(const struct session *s, const struct job *job, bool held)
 static int64_t n_losable(const struct session *s, const struct job *job)
 {
     int64_t budget = setup_has_plugin(s->setup, "pdb") ? job_may_lose(job) : INT64_MAX;
-    int64_t ready = job_n_ready(job);
-    int64_t spare = ready > job->min_available ? ready - job->min_available : 0;
+    int64_t ready = job_n_ready(job), spare = job_spares(job);
 
     if (budget >= ready && job_may_go_whole(s, job, false))
         return INT64_MAX;
@@ -148,20 +164,25 @@ void job_add_losable(const struct session *s, const struct job *job, bool rides,
 {
     bool held_go = job_may_go_whole(s, job, true);
     int64_t n = rides ? 0 : n_losable(s, job);
+    struct victims gone = { 0 }; /* where minima of roles say who */
 
     if (n == INT64_MAX && !job->n[BERTH_TASK_PIPELINED]) {
         res_job(s, job, true, to);
         return;
     }
+    if (job->has_roles && n != INT64_MAX)
+        gone.at = ARENA_NEW0_N(s->lists, struct task *, job->n_tasks + 1);
     for (size_t i = job->n_tasks; i-- > 0;) { /* as victims: the last goes first */
-        const struct task *task = &job->tasks[i];
-        bool goes = task->state == BERTH_TASK_PIPELINED
-                        ? held_go && !task->is_told && task_is_on_machine(task) == rides
-                        : state_is_allocated(task->state) && n > 0 && !is_spared(s, task->group);
-        if (!goes)
+        struct task *task = &job->tasks[i];
+        bool runs = task->state != BERTH_TASK_PIPELINED;
+        bool goes = runs ? state_is_allocated(task->state) && n > 0 && !is_spared(s, task->group)
+                         : held_go && !task->is_told && task_is_on_machine(task) == rides;
+        if (!goes || (gone.at && runs && !victims_spare(&gone, task)))
             continue;
         res_add_asks(to, task_asks(task), 1);
-        n -= task->state != BERTH_TASK_PIPELINED;
+        n -= runs;
+        if (gone.at && runs)
+            gone.at[gone.n++] = task;
     }
 }
 

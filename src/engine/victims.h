@@ -35,6 +35,9 @@ bool task_is_preemptable(const struct task *task);
 /** Whether a task keeps the system itself alive: plugin conformance spares it. */
 bool task_is_vital(const struct task *task);
 
+/** Whether with those of a job that are gone it can lose one more and have its minimum yet. */
+bool victims_spare(const struct victims *gone, const struct task *task);
+
 /** Whether none of a job's tasks that run, or (held) are promised room, is spared evictions. */
 bool job_may_go_whole(const struct session *s, const struct job *job, bool held);
 /**

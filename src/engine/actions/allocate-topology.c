@@ -45,12 +45,12 @@ static bool place_in(struct session *s, struct sub_job *sub, const struct domain
         struct task *task = tasks.at[i];
         struct choice choice;
         if (!queue_may_allocate(s, sub->job->queue, task->group->kind, &seat->why) ||
-            role_has_failed(task, failed))
+            role_is_skipped(s, task, failed, seat->stuck))
             continue;
         if (!role_best_of(s, &closed, task, &among, &choice)) {
             seat->stuck = task->group->kind;
             roles_note_failure(task, failed);
-            if (sub->min_available < sub->n_tasks && roles_may_go_on(sub->job, failed))
+            if (sub->min_available < sub->n_tasks && roles_may_go_on(s, sub->job, failed))
                 continue;
             break;
         }

@@ -45,13 +45,6 @@ static void note_failure(struct seat *seat, const struct task *task)
     roles_note_failure(task, seat->failed);
 }
 
-static bool is_skipped(const struct session *s, const struct seat *seat, const struct task *task)
-{
-    return s->setup->is_reference
-               ? role_has_failed(task, seat->failed)
-               : seat->failed[task->group->at] && task->group->kind == seat->stuck;
-}
-
 void place_task(struct statement *stmt, struct task *task, const struct choice *choice)
 {
     struct seat *seat = seat_of(stmt->s, task->group->job);
@@ -74,11 +67,11 @@ struct statement allocate_tasks(struct session *s, struct job *job, bool *done)
         struct choice choice;
         if (task->state != BERTH_TASK_PENDING ||
             !queue_may_allocate(s, job->queue, task->group->kind, &seat->why) ||
-            is_skipped(s, seat, task))
+            role_is_skipped(s, task, seat->failed, seat->stuck))
             continue;
         if (!role_best_of(s, &closed, task, NULL, &choice)) {
             note_failure(seat, task);
-            if (roles_may_go_on(job, seat->failed))
+            if (roles_may_go_on(s, job, seat->failed))
                 continue;
             break;
         }
@@ -219,7 +212,8 @@ static enum given give_free(struct session *s, struct rounds *rounds, struct job
     bool done;
     struct statement stmt = allocate_tasks(s, job, &done);
 
-    if (job->min_available > 1 && s->policy->gang_search_steps && !job_is_ready(s, job))
+    if ((job->min_available > 1 || job->has_roles) && s->policy->gang_search_steps &&
+        !job_is_ready(s, job))
         done = search_further(s, job, done, &stmt);
     if (!done)
         note_failed(s, job);

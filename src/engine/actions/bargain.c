@@ -25,7 +25,8 @@ struct party {
     const struct job *job;
     const struct held_room *room; /* NULL: its tasks run */
     size_t n_named;               /* of its tasks on the node, those whom plugins let go */
-    size_t n_spares;              /* how many of them may go while the others stay */
+    size_t n_spares;              /* how many of them may go while the others stay, */
+    int64_t *roles;               /* and of each role yet, by minimum; NULL: as many as there are */
     int64_t may_lose;             /* by its budget */
     size_t n_gone, n_ended;       /* in the set; those of them whom the budget counts */
     bool is_whole;                /* all of it is in the set */
@@ -83,6 +84,20 @@ static bool is_in(const struct bargain *b, const struct party *party, const stru
     return party->room == task_room(b->s, task) && (party->room || party->job == task->group->job);
 }
 
+/* How many of each role a job can spare, where that is not as many as of all. */
+static int64_t *list_roles(const struct bargain *b, const struct job *job)
+{
+    int64_t *roles;
+
+    if (!job->has_roles || clear_spares(b->s, job) == SIZE_MAX)
+        return NULL;
+    roles = ARENA_NEW0_N(b->s->lists, int64_t, job->kept->n_minima + 1);
+    for (size_t i = 0; i < job->n_groups; i++)
+        if (job->groups[i].role != NOWHERE)
+            roles[job->groups[i].role] = group_spares(&job->groups[i]);
+    return roles;
+}
+
 static struct party *party_of(struct bargain *b, const struct task *task)
 {
     const struct held_room *room = task_room(b->s, task);
@@ -92,6 +107,7 @@ static struct party *party_of(struct bargain *b, const struct task *task)
         if (is_in(b, &b->parties[i], task))
             return &b->parties[i];
     b->parties[b->n_parties] = (struct party){ .job = job,
+                                               .roles = room ? NULL : list_roles(b, job),
                                                .room = room,
                                                .n_spares = room ? 0 : clear_spares(b->s, job),
                                                .may_lose = room ? INT64_MAX : job_may_lose(job) };
@@ -145,6 +161,32 @@ static void offer_whole(struct bargain *b, struct party *party)
     b->has_rooms = b->has_rooms || party->room;
 }
 
+/* Whether one of a party may go alone, with those that are in the set. */
+static bool can_spare(const struct party *party, const struct task *task)
+{
+    return party->n_gone < party->n_spares &&
+           (!party->roles || task->group->role == NOWHERE || party->roles[task->group->role] > 0);
+}
+
+/* Whether those of a party who go, or (NULL) all whom plugins let go, take all the others with them. */
+static bool goes_whole(const struct bargain *b, const struct party *party, const bool *goes)
+{
+    const struct victims *set = &b->c->set;
+    struct victims gone = { ARENA_NEW0_N(b->s->lists, struct task *, set->n + 1), 0 };
+
+    for (size_t i = 0; i < set->n; i++)
+        if ((!goes || goes[i]) && is_in(b, party, set->at[i]))
+            gone.at[gone.n++] = set->at[i];
+    if (!party->roles || gone.n > clear_spares(b->s, party->job))
+        return gone.n > clear_spares(b->s, party->job);
+    for (size_t n = gone.n; n-- > 0;) {
+        gone.n = n;
+        if (!victims_spare(&gone, gone.at[n]))
+            return true;
+    }
+    return false;
+}
+
 static void list_offers(struct bargain *b)
 {
     const struct victims *set = &b->c->set;
@@ -154,12 +196,11 @@ static void list_offers(struct bargain *b)
     for (size_t i = 0; i < set->n; i++)
         party_of(b, set->at[i])->n_named++;
     for (size_t i = 0; i < set->n; i++)
-        if (party_of(b, set->at[i])->n_spares)
+        if (can_spare(party_of(b, set->at[i]), set->at[i]))
             offer_one(b, set->at[i]);
     for (size_t i = 0; i < b->n_parties; i++) {
         struct party *party = &b->parties[i];
-        if (party->room ||
-            (party->n_named > party->n_spares && clear_may_go_whole(b->c, party->job)))
+        if (party->room || (goes_whole(b, party, NULL) && clear_may_go_whole(b->c, party->job)))
             offer_whole(b, party);
     }
 }
@@ -235,14 +276,14 @@ static void sort_by_size(struct bargain *b)
 
 /* --- Who may go together */
 
-/* Plugins say how many of a job they let go, those that free least first. */
+/* Plugins say how many of a job they let go, those that free least first, of each role as many as it can spare. */
 static void ask_about_party(struct bargain *b, struct party *party)
 {
     struct victims list = { ARENA_NEW0_N(b->s->lists, struct task *, b->n + 1), 0 };
 
     for (size_t i = 0; i < b->n; i++) {
         const struct offer *o = &b->offers[b->by_size[i]];
-        if (o->party == party && o->task)
+        if (o->party == party && o->task && (!party->roles || victims_spare(&list, o->task)))
             list.at[list.n++] = o->task;
     }
     if (list.n > 1)
@@ -253,7 +294,7 @@ static void ask_about_party(struct bargain *b, struct party *party)
 /* Whether nothing that plugins say of the set goes by how many of its party go. */
 static bool is_loose(const struct party *party)
 {
-    return party->n_spares >= party->n_named &&
+    return party->n_spares >= party->n_named && !party->roles &&
            (party->may_lose == INT64_MAX || party->may_lose >= (int64_t)party->n_named);
 }
 
@@ -261,7 +302,8 @@ static bool are_alike(const struct offer *x, const struct offer *y)
 {
     return x->task && y->task && x->task->group->kind == y->task->group->kind && !x->task->hold &&
            !y->task->hold && x->cost.priority <= y->cost.priority && x->n_ended == y->n_ended &&
-           (x->party == y->party || (is_loose(x->party) && is_loose(y->party)));
+           (x->party == y->party ? x->task->group->role == y->task->group->role
+                                 : is_loose(x->party) && is_loose(y->party));
 }
 
 static void find_likes(struct bargain *b)
@@ -337,6 +379,13 @@ static size_t n_broken(const struct party *party)
     return is_broken ? party->n_gone : 0;
 }
 
+/* One of its role less, or more, that may go. */
+static void count_role(const struct offer *o, int64_t n)
+{
+    if (o->party->roles && o->task && o->task->group->role != NOWHERE)
+        o->party->roles[o->task->group->role] += n;
+}
+
 static void put(struct bargain *b, struct offer *o, struct cost *cost)
 {
     struct party *party = o->party;
@@ -346,6 +395,7 @@ static void put(struct bargain *b, struct offer *o, struct cost *cost)
     party->n_gone += o->cost.n;
     party->n_ended += o->n_ended;
     party->is_whole = !o->task;
+    count_role(o, -1);
     for (size_t i = 0; i < b->n_lacks; i++)
         b->lacks[i].left = wrap_sub(b->lacks[i].left, o->frees[i]);
     cost->n_broken += n_broken(party);
@@ -363,6 +413,7 @@ static void put_back(struct bargain *b, struct offer *o)
     o->party->n_gone -= o->cost.n;
     o->party->n_ended -= o->n_ended;
     o->party->is_whole = false;
+    count_role(o, 1);
     for (size_t i = 0; i < b->n_lacks; i++)
         b->lacks[i].left = wrap_add(b->lacks[i].left, o->frees[i]);
 }
@@ -374,7 +425,7 @@ static bool may_put(const struct bargain *b, const struct offer *o)
 
     if (o->cost.priority > b->level || party->is_whole)
         return false;
-    return o->task ? party->n_gone < party->n_spares : !party->n_gone;
+    return o->task ? can_spare(party, o->task) : !party->n_gone;
 }
 
 /* What a part of it would cost. */
@@ -606,8 +657,8 @@ static bool put_marked(struct bargain *b)
         struct offer *o = &b->offers[i];
         size_t n = 0;
         for (size_t k = 0; k < c->set.n; k++)
-            n += c->marked[k] && (is_in(b, o->party, c->set.at[k]));
-        if (!o->party->room && (n > clear_spares(b->s, o->party->job)) == (o->task != NULL))
+            n += c->marked[k] && is_in(b, o->party, c->set.at[k]);
+        if (!o->party->room && goes_whole(b, o->party, c->marked) == (o->task != NULL))
             continue;
         for (size_t k = 0; k < c->set.n; k++)
             o->goes = o->goes || (c->marked[k] && is_of(b, o, c->set.at[k]));

@@ -50,22 +50,29 @@ static void put_spare_first(struct session *s, struct victims *set)
             end++;
         for (int whole = 0; whole < 2; whole++)
             for (size_t i = from; i < end; i++) {
-                const struct job *job = set->at[i]->group->job;
-                uint32_t ready = job_n_ready(job);
-                if ((ready > 1 && ready <= job->min_available) == whole)
+                const struct group *group = set->at[i]->group;
+                if ((job_n_ready(group->job) > 1 && !group_spares(group)) == whole)
                     sorted[n++] = set->at[i];
             }
     }
     set->at = sorted;
 }
 
+/* Whether none of a job ever takes others with it. */
+static bool goes_one_by_one(const struct session *s, const struct job *job)
+{
+    /* Of one that is all its job has none goes with it. */
+    return s->policy->victim_unit == UNIT_TASK || job_n_ready(job) == 1;
+}
+
 size_t clear_spares(const struct session *s, const struct job *job)
 {
-    uint32_t ready = job_n_ready(job);
+    return goes_one_by_one(s, job) ? SIZE_MAX : job_spares(job);
+}
 
-    if (s->policy->victim_unit == UNIT_TASK || ready == 1)
-        return SIZE_MAX; /* of one that is all its job has none goes with it */
-    return ready > job->min_available ? ready - job->min_available : 0;
+bool clear_can_spare(const struct session *s, const struct victims *gone, const struct task *task)
+{
+    return goes_one_by_one(s, task->group->job) || victims_spare(gone, task);
 }
 
 /* Who goes with a whole job, those on the node first; none if one of them is not to be evicted. */
@@ -126,10 +133,8 @@ static void keep_movable(const struct clearing *c, struct victims *set, bool mos
 
     for (size_t i = 0; i < set->n; i++) {
         const struct job *job = set->at[i]->group->job;
-        size_t spares = clear_spares(s, job), before = 0;
-        for (size_t k = 0; k < n && spares <= i; k++)
-            before += set->at[k]->group->job == job;
-        if (before >= spares && (most || !spares) && !task_room(s, set->at[i])) {
+        const struct victims before = { set->at, most ? n : 0 };
+        if (!task_room(s, set->at[i]) && !clear_can_spare(s, &before, set->at[i])) {
             whole = last == job ? whole : clear_may_go_whole(c, job);
             last = job;
             if (!whole)
@@ -143,9 +148,11 @@ static void keep_movable(const struct clearing *c, struct victims *set, bool mos
 /* Whether one of them may take others with it. */
 static bool have_gangs(const struct session *s, const struct victims *set)
 {
-    for (size_t i = 0; i < set->n; i++)
-        if (clear_spares(s, set->at[i]->group->job) < set->n)
+    for (size_t i = 0; i < set->n; i++) {
+        const struct job *job = set->at[i]->group->job;
+        if (!goes_one_by_one(s, job) && job_spares_any(job) < set->n)
             return true;
+    }
     return false;
 }
 
@@ -255,7 +262,7 @@ static void evict_unit(struct statement *stmt, struct task *task, const char *re
         take_room_whole(stmt, room, reason);
         return;
     }
-    if (stmt->s->policy->victim_unit == UNIT_TASK || job_n_ready(job) > job->min_available) {
+    if (stmt->s->policy->victim_unit == UNIT_TASK || group_spares(task->group)) {
         statement_evict(stmt, task, reason);
         return;
     }
@@ -308,8 +315,7 @@ static bool go_one_by_one(const struct session *s, const struct victims *set)
     }
     for (size_t i = 0; i < set->n && s->policy->victim_unit != UNIT_TASK; i++) {
         const struct job *job = set->at[i]->group->job;
-        uint32_t n = job_n_ready(job);
-        if (n > 1 && n < job->min_available + set->n)
+        if (job_n_ready(job) > 1 && job_spares_any(job) < set->n)
             return false;
     }
     return true;

@@ -40,7 +40,9 @@ bool clear_fits(const struct clearing *c);
 wide *clear_lacks(const struct clearing *c);
 /** Whether a job may go whole where it can spare no more. */
 bool clear_may_go_whole(const struct clearing *c, const struct job *job);
-/** How many tasks a job can spare without going whole. */
+/** How many tasks a job can spare at most without going whole; which, its roles say. */
 size_t clear_spares(const struct session *s, const struct job *job);
+/** Whether with all that go of a job one more of it can go without the rest. */
+bool clear_can_spare(const struct session *s, const struct victims *gone, const struct task *task);
 
 #endif

@@ -9,7 +9,7 @@
 #include "engine/take.h"
 #include "engine/testing.h"
 
-enum { NODES = 2, JOBS = 14, TASKS = 3, QUEUES = 3, CPU = 0, MEMORY, DIMS, NOW_MS = 1000000 };
+enum { NODES = 2, JOBS = 14, TASKS = 4, QUEUES = 3, CPU = 0, MEMORY, DIMS, NOW_MS = 1000000 };
 
 static const char *const dim_names[DIMS] = { "cpu", "memory" };
 
@@ -17,12 +17,13 @@ struct drawn_task {
     int64_t asks[DIMS];
     int node;
     int64_t started_at_ms;
+    bool is_lead; /* its role is `lead` */
     bool goes;
 };
 
 struct drawn_job {
     int priority, queue;
-    uint32_t n, least;
+    uint32_t n, least, least_leads;
     struct berth_budget budget;
     struct drawn_task tasks[TASKS];
 };
@@ -32,7 +33,7 @@ struct sort {
     uint64_t nodes, jobs, tasks, priorities; /* at most */
     size_t on_a_node;
     int64_t most_asked;
-    bool has_memory, has_budgets;
+    bool has_memory, has_budgets, has_roles;
     bool is_reclaim; /* the jobs are of two queues, and the taker of a third */
 };
 
@@ -88,6 +89,8 @@ static void tell_task(struct drawn *d, size_t j, uint32_t i)
              " memory, priority %d, least %u",
              id, i, job->queue, t->node, t->started_at_ms, t->asks[CPU], t->asks[MEMORY],
              job->priority, job->least);
+    if (job->least_leads)
+        str_addf(&d->text, " and %u leads%s", job->least_leads, t->is_lead ? ", leads" : "");
     if (job->budget.is_given)
         str_addf(&d->text, ", %s %u%s",
                  job->budget.is_max_unavailable ? "maxUnavailable" : "minAvailable",
@@ -116,12 +119,15 @@ static void tell_job(struct drawn *d, size_t j)
                               .queue = queue_name(d, job->queue) };
 
     for (uint32_t i = 0; i < job->n; i++) {
-        groups[i].name = groups[i].role = arena_format(&d->w.arena, "%u", i);
+        groups[i].name = arena_format(&d->w.arena, "%u", i);
+        groups[i].role = job->tasks[i].is_lead ? "lead" : NULL;
         groups[i].replicas = 1;
         groups[i].asks = amounts_of(d, job->tasks[i].asks);
     }
     told.priority = job->priority;
     told.min_available = job->least;
+    told.minima = &(struct berth_minimum){ "lead", job->least_leads };
+    told.n_minima = job->least_leads ? 1 : 0;
     told.budget = job->budget;
     told.phase = BERTH_PHASE_RUNNING;
     told.groups = groups;
@@ -146,6 +152,7 @@ static void draw_job(struct drawn *d)
     struct drawn_job *job = &d->jobs[d->n_jobs];
     bool differ = draw(d, 2);
     int64_t cpu = 1000 * (1 + (int64_t)draw(d, 3));
+    uint32_t n_leads = 0;
 
     job->priority = (int)draw(d, d->sort->priorities);
     job->queue = d->sort->is_reclaim ? (int)draw(d, 2) : 2;
@@ -157,12 +164,15 @@ static void draw_job(struct drawn *d)
         t->asks[CPU] = differ ? 1000 * (1 + (int64_t)draw(d, 4)) : cpu;
         if (d->sort->has_memory)
             t->asks[MEMORY] = 1000 * (int64_t)draw(d, 4);
+        t->is_lead = d->sort->has_roles && draw(d, 2);
+        n_leads += t->is_lead;
         t->started_at_ms = NOW_MS - 1000 * (1 + (int64_t)draw(d, 4));
         d->n_on[t->node]++;
     }
     if (!job->n)
         return;
     job->least = 1 + (uint32_t)draw(d, job->n);
+    job->least_leads = (uint32_t)draw(d, n_leads + 1);
     job->budget = draw_budget(d, job->n);
     tell_job(d, d->n_jobs++);
 }
@@ -286,13 +296,28 @@ static bool is_within_budget(const struct drawn_job *job, uint32_t n)
     return job->budget.is_max_unavailable ? n <= value : n + value <= job->n;
 }
 
+/* Whether a job can spare those that go, of all its tasks or (0 or 1) of those on a node. */
+static bool can_spare(const struct drawn_job *job, int node)
+{
+    uint32_t stay = job->n, leads = 0;
+
+    for (uint32_t i = 0; i < job->n; i++) {
+        const struct drawn_task *t = &job->tasks[i];
+        bool goes = t->goes && (node < 0 || t->node == node);
+        stay -= goes;
+        leads += t->is_lead && !goes;
+    }
+    /* A minimum of a role above that of the job does not bind. */
+    return stay >= job->least && (leads >= job->least_leads || job->least_leads > job->least);
+}
+
 /* Of a job either no more go than it can spare, or all; and no more than its budget lets go. */
 static bool keeps_units(const struct drawn *d)
 {
     for (size_t j = 0; j < d->n_jobs; j++) {
         const struct drawn_job *job = &d->jobs[j];
         uint32_t n = n_going(job);
-        if ((n > job->n - job->least && n < job->n) || (n && !is_within_budget(job, n)))
+        if ((!can_spare(job, -1) && n < job->n) || (n && !is_within_budget(job, n)))
             return false;
     }
     return true;
@@ -316,7 +341,7 @@ static size_t list_going(const struct drawn *d, const struct drawn_job *job, int
         list[n].queue = job->queue;
         memcpy(list[n++].asks, t->asks, sizeof(t->asks));
     }
-    if (n <= job->n - job->least || n < 2)
+    if (can_spare(job, node) || n < 2)
         return n;
     for (size_t i = 1; i < n; i++)
         for (int k = 0; k < DIMS; k++)
@@ -498,6 +523,18 @@ TEST(clear_takes_the_cheapest_set_of_victims)
         rounds(400));
 }
 
+TEST(clear_takes_the_cheapest_set_of_those_whom_roles_can_spare)
+{
+    prove(&(struct sort){ .nodes = 2,
+                          .jobs = 4,
+                          .tasks = TASKS,
+                          .priorities = 2,
+                          .on_a_node = 7,
+                          .most_asked = 8,
+                          .has_roles = true },
+          rounds(400));
+}
+
 TEST(clear_takes_the_cheapest_of_many)
 {
     prove(&(struct sort){ .nodes = 1,
@@ -530,6 +567,20 @@ TEST(clear_finds_whom_shares_let_go)
                           .on_a_node = 6,
                           .most_asked = 5,
                           .has_budgets = true,
+                          .is_reclaim = true },
+          rounds(400));
+}
+
+TEST(clear_finds_whom_shares_and_budgets_of_roles_let_go)
+{
+    prove(&(struct sort){ .nodes = 2,
+                          .jobs = 4,
+                          .tasks = TASKS,
+                          .priorities = 2,
+                          .on_a_node = 6,
+                          .most_asked = 5,
+                          .has_budgets = true,
+                          .has_roles = true,
                           .is_reclaim = true },
           rounds(400));
 }

@@ -13,7 +13,10 @@
 #include "engine/sheet.h"
 #include "engine/take.h"
 
-enum { MOST_TRIES = 100 /* sets that the gang is placed anew with */ };
+enum {
+    MOST_TRIES = 100, /* sets that the gang is placed anew with */
+    MOST_SETS = 10000 /* that are looked at of one job */
+};
 
 struct moving {
     struct statement *stmt;
@@ -41,11 +44,12 @@ static bool place_anew(const struct moving *m)
                                .steps = s->policy->gang_search_steps / MOST_TRIES + 1 };
 
     for (size_t i = 0; i < tasks.n && take_is_short(s, m->job); i++)
-        take_free(s, tasks.at[i]);
+        if (take_is_of_use(s, tasks.at[i]))
+            take_free(s, tasks.at[i]);
     if (is_placed(m))
         return true;
     statement_discard(&own);
-    if (gang_search(&own, m->job, &tasks, &ways) && is_placed(m))
+    if (take_is_gang(s, m->job) && gang_search(&own, m->job, &tasks, &ways) && is_placed(m))
         return true;
     statement_discard(&own);
     return false;
@@ -89,7 +93,7 @@ static struct saved list_losses(const struct moving *m)
 /* Whether a job runs with no task any more, of which it needs several. */
 static bool went_whole(const struct job *job)
 {
-    return job_n_ready(job) < job->min_available;
+    return !job_has_minimum(job);
 }
 
 /* The next set of so many of n, in order; false: there is none. */
@@ -124,26 +128,58 @@ static struct saved losses_with(const struct moving *m, const struct saved *loss
     return with;
 }
 
+/* Those of a job that goes whole. */
+static struct victims list_gone(const struct moving *m, const struct saved *losses,
+                                const struct job *job)
+{
+    struct victims gone = { ARENA_NEW0_N(&m->stmt->s->arena, struct task *, losses->n + 1), 0 };
+
+    for (size_t i = 0; i < losses->n; i++)
+        if (losses->at[i].kind == OP_EVICT && losses->at[i].task->group->job == job)
+            gone.at[gone.n++] = losses->at[i].task;
+    return gone;
+}
+
+/* Whether roles of a job of which none runs let a set of those who went go, if the others of them stay. */
+static bool can_spare(const struct job *job, const struct victims *gone, const size_t *set,
+                      size_t n_set)
+{
+    for (uint32_t role = 0; job->has_roles && role < job->kept->n_minima; role++) {
+        size_t n = 0;
+        for (size_t g = 0; g < job->n_groups; g++)
+            n += job->groups[g].role == role ? group_n_ready(&job->groups[g]) : 0;
+        for (size_t i = 0, k = 0; i < gone->n; i++) {
+            bool is_in_set = k < n_set && set[k] == i;
+            k += is_in_set;
+            n += !is_in_set && gone->at[i]->group->role == role;
+        }
+        if (n < job->kept->minima[role].n)
+            return false;
+    }
+    return true;
+}
+
 /* Whether a job that goes whole could stay, if so with as few of its tasks gone as would do. */
 static bool keep_most_of(struct moving *m, const struct saved *losses, const struct job *job)
 {
-    size_t n = 0, n_spare;
-    size_t *set;
+    struct victims gone = list_gone(m, losses, job);
+    size_t *set = ARENA_NEW0_N(&m->stmt->s->arena, size_t, gone.n + 1);
+    size_t n_sets = 0, n = job_n_ready(job) + gone.n;
+    size_t n_spare = n > job->min_available ? n - job->min_available : 0;
 
-    for (size_t i = 0; i < losses->n; i++)
-        n += losses->at[i].kind == OP_EVICT && losses->at[i].task->group->job == job;
-    n_spare = n > job->min_available ? n - job->min_available : 0;
-    set = ARENA_NEW0_N(&m->stmt->s->arena, size_t, n_spare + 1);
-    for (size_t n_set = 0; n_set <= n_spare; n_set++) {
+    for (size_t n_set = 0; n_set <= n_spare && n_set < gone.n; n_set++) {
         for (size_t i = 0; i < n_set; i++)
             set[i] = i;
         do {
-            struct saved with = losses_with(m, losses, job, set, n_set);
-            if (m->n_tries >= MOST_TRIES)
+            struct saved with;
+            if (m->n_tries >= MOST_TRIES || n_sets++ >= MOST_SETS)
                 return false;
+            if (n_set && !can_spare(job, &gone, set, n_set))
+                continue;
+            with = losses_with(m, losses, job, set, n_set);
             if (would_do(m, &with))
                 return true;
-        } while (next_set(set, n_set, n));
+        } while (next_set(set, n_set, gone.n));
     }
     return false;
 }
@@ -191,7 +227,7 @@ void give_back_elsewhere(struct statement *stmt, struct job *job, bool reclaim)
         return;
     m.found = statement_save(stmt);
     losses = list_losses(&m);
-    if (m.found.n - losses.n < 2)
+    if (m.found.n - losses.n < 2 && !tasks_pending(stmt->s, job, true).n)
         return;
     for (size_t i = losses.n; i-- > 0 && m.n_tries < MOST_TRIES;) {
         if (was_tried(&losses, i) || !keep(&m, &losses, &losses.at[i]))

@@ -31,18 +31,38 @@ static const struct argument known[] = {
 
 /* --- What is to be placed */
 
+/* How many of them; elsewhere than in volcano only the minimum is fought for. */
+static size_t n_needed(const struct gang_hunt *h)
+{
+    const struct job *job = h->job;
+    uint32_t has = job_n_ready(job) + job->n[BERTH_TASK_PIPELINED], roles = job_lacks_roles(job);
+    uint32_t n = has < job->min_available ? job->min_available - has : 0;
+
+    if (h->s->setup->is_reference || h->s->policy->preempt_for == PREEMPT_FOR_ALL)
+        return h->pending.n;
+    n = n > roles ? n : roles;
+    return n < h->pending.n ? n : h->pending.n;
+}
+
+/* Those of roles that lack some first, then in order. */
 static void set_need(struct gang_hunt *h)
 {
-    wide *need = res_new(h->s);
-    size_t n = h->pending.n;
+    struct session *s = h->s;
+    size_t n = n_needed(h), n_minima = h->job->kept->n_minima;
+    bool *counted = ARENA_NEW0_N(&s->arena, bool, h->pending.n + 1);
+    uint32_t *n_of = ARENA_NEW0_N(&s->arena, uint32_t, n_minima + 1);
+    wide *need = res_new(s);
 
-    /* Elsewhere than in volcano only the minimum is fought for. */
-    if (!h->s->setup->is_reference && h->s->policy->preempt_for == PREEMPT_FOR_MINIMUM) {
-        size_t left = h->job->min_available - job_n_ready(h->job) - h->job->n[BERTH_TASK_PIPELINED];
-        n = left < n ? left : n;
-    }
-    for (size_t i = 0; i < n; i++)
-        res_add_asks(need, task_asks(h->pending.at[i]), 1);
+    for (int rest = n == h->pending.n; rest < 2; rest++)
+        for (size_t i = 0; i < h->pending.n && n; i++) {
+            const struct group *group = h->pending.at[i]->group;
+            if (counted[i] || (!rest && (group->role == NOWHERE ||
+                                         n_of[group->role]++ >= group_lacks_role(group))))
+                continue;
+            counted[i] = true;
+            res_add_asks(need, task_asks(h->pending.at[i]), 1);
+            n--;
+        }
     h->need = need;
 }
 
@@ -117,7 +137,8 @@ static bool place_minimum(const struct gang_hunt *h, struct statement *stmt)
     }
     for (size_t i = 0; !job_has_topology(s, h->job) && i < h->pending.n && take_is_short(s, h->job);
          i++)
-        place_one(h, stmt, h->pending.at[i]);
+        if (take_is_of_use(s, h->pending.at[i]))
+            place_one(h, stmt, h->pending.at[i]);
     return !take_is_short(s, h->job) && job_is_pipelined(s, h->job);
 }
 

@@ -136,7 +136,7 @@ static size_t list_unit(const struct steps *steps, size_t i, size_t *unit)
     const size_t *order = steps->jobs.order;
     size_t n = 0;
 
-    if (job_n_ready(job) >= job->min_available) {
+    if (job_has_minimum(job)) {
         unit[0] = i;
         return 1;
     }
@@ -325,7 +325,7 @@ static void give_back_in_place(struct statement *stmt, const struct job *job)
     for (size_t i = all.n; i-- > 0;) {
         struct saved without = { ARENA_NEW0_N(&s->arena, struct op, all.n + 1), 0 };
         const struct job *theirs = all.at[i].task->group->job;
-        bool whole = job_n_ready(theirs) < theirs->min_available;
+        bool whole = !job_has_minimum(theirs);
         if (!op_is_loss(&all.at[i]))
             continue;
         /* A gang that went whole comes back whole. */

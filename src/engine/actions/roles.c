@@ -48,13 +48,13 @@ static uint32_t role_ready(const struct job *job, const struct group *of)
     return n;
 }
 
-bool roles_may_go_on(const struct job *job, const bool *failed)
+bool roles_may_go_on(const struct session *s, const struct job *job, const bool *failed)
 {
     uint32_t n = job_n_ready(job);
 
     if (job->min_available >= job->n_tasks)
         return false;
-    if (job->kept->n_sub_groups)
+    if (job->kept->n_sub_groups || !s->setup->is_reference)
         return true;
     if (job->min_available < minima_sum(job)) {
         for (size_t i = 0; i < job->n_groups; i++)
@@ -77,9 +77,11 @@ void roles_note_failure(const struct task *task, bool *failed)
             failed[i] = true;
 }
 
-bool role_has_failed(const struct task *task, const bool *failed)
+bool role_is_skipped(const struct session *s, const struct task *task, const bool *failed,
+                     const struct kind *stuck)
 {
-    return failed[task->group->at] && has_role(task->group);
+    return failed[task->group->at] &&
+           (s->setup->is_reference ? has_role(task->group) : task->group->kind == stuck);
 }
 
 /* --- Nodes that are closed to a role */

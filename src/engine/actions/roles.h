@@ -23,12 +23,16 @@ struct closed {
     bool **nodes; /* by the first group of a role, by node->at; NULL: nothing is kept */
 };
 
-/** Whether the job's minimum can still be met; failed: by group, whether a task of its role failed. */
-bool roles_may_go_on(const struct job *job, const bool *failed);
+/**
+ * Whether the job's minimum may still be met; failed: by group, whether a task of its role failed. Elsewhere than
+ * in profile `volcano` others of the role, which want something else, may find a node.
+ */
+bool roles_may_go_on(const struct session *s, const struct job *job, const bool *failed);
 /** Marks the groups of the task's role. */
 void roles_note_failure(const struct task *task, bool *failed);
-/** Whether the task has a role, and one of that role failed. */
-bool role_has_failed(const struct task *task, const bool *failed);
+/** Whether a task is not tried as one of its role failed, or (elsewhere) one like it; stuck: who failed last. */
+bool role_is_skipped(const struct session *s, const struct task *task, const bool *failed,
+                     const struct kind *stuck);
 
 /** Begins a try; is_on: whether refusals are kept (predicateErrorCacheEnable). */
 struct closed closed_none(struct session *s, const struct job *job, bool is_on);

@@ -3,7 +3,8 @@
  *
  * First the largest go first, each onto its best node. If that leads nowhere either, ways to
  * place it are gone through: class by class of like tasks, the largest class first, nodes in the
- * order of their scores, then (where others may go for it) of what they cost. Like tasks, and nodes
+ * order of their scores, then (where others may go for it) of what they cost. Where members want
+ * company other orders of the classes are tried too, of few members all. Like tasks, and nodes
  * that are alike with as much free, stand for each other, so no way is tried twice. What the policy
  * allows are steps, members put on a node; of looks at nodes there are LOOKS a step, and a node that
  * is cleared to see is CLEAR_LOOKS of them. Up to there a way is found if there is one.
@@ -20,8 +21,17 @@
 #include "engine/res.h"
 #include "engine/sheet.h"
 #include "engine/take.h"
+#include "engine/victims.h"
 
-enum { LOOKS = 100, CLEAR_LOOKS = 1000, MOST_JOINT_WAYS = 1000 };
+enum {
+    LOOKS = 100,
+    CLEAR_LOOKS = 1000,
+    MOST_JOINT_WAYS = 1000,
+    MOST_ORDERS = 120,
+    MOST_PARTED = 5,
+    ORDER_STEPS = 4,
+    CHOICES_PART = 8 /* of the looks that are left */
+};
 
 /* A node as it is ordered. */
 struct ranked {
@@ -35,10 +45,12 @@ struct ranked {
 struct class
 {
     struct kind *kind;
+    uint32_t role; /* whose minimum counts them, or NOWHERE */
     struct task **tasks;
-    size_t n;
+    size_t n, n_left; /* of them so many are left out */
     struct share share;
-    size_t at; /* where it came first in the order of the tasks */
+    size_t at;    /* where it came first in the order of the tasks */
+    size_t place; /* by size */
     /* while it is being placed: */
     struct ranked *ranked;
     struct node **nodes;
@@ -63,7 +75,8 @@ struct search {
     struct job *job;
     struct class *classes;
     size_t n_classes;
-    size_t n_tasks, spare; /* how many may be left out */
+    size_t n_tasks, spare; /* how many may be left out, */
+    size_t *spare_of;      /* and of each role, by minimum; NULL: no more than that */
     const struct ways *ways;
     struct arena
         arena; /* of the search alone: gangs that wait are many, and what they leave must not add up */
@@ -82,22 +95,23 @@ static int by_size(const void *a, const void *b)
     return cmp ? cmp : (x->at > y->at) - (x->at < y->at);
 }
 
-static struct class *class_of(struct search *search, struct kind *kind)
+static struct class *class_of(struct search *search, const struct group *group)
 {
     for (size_t i = 0; i < search->n_classes; i++)
-        if (search->classes[i].kind == kind)
+        if (search->classes[i].kind == group->kind && search->classes[i].role == group->role)
             return &search->classes[i];
     return NULL;
 }
 
-static void class_add(struct search *search, struct kind *kind, size_t n)
+static void class_add(struct search *search, const struct group *group, size_t n)
 {
     struct session *s = search->s;
     struct class *class = &search->classes[search->n_classes];
     wide *asks = res_new(s);
 
-    res_add_asks(asks, &kind->asks, 1);
-    *class = (struct class){ .kind = kind,
+    res_add_asks(asks, &group->kind->asks, 1);
+    *class = (struct class){ .kind = group->kind,
+                             .role = group->role,
                              .tasks = ARENA_NEW0_N(&search->arena, struct task *, n + 1),
                              .share = res_dominant(s, asks, s->total),
                              .at = search->n_classes++ };
@@ -107,18 +121,20 @@ static void set_classes(struct search *search, const struct victims *list)
 {
     search->classes = ARENA_NEW0_N(&search->arena, struct class, search->job->n_groups + 1);
     for (size_t i = 0; i < list->n; i++) {
-        struct kind *kind = list->at[i]->group->kind;
-        struct class *class = class_of(search, kind);
+        const struct group *group = list->at[i]->group;
+        struct class *class = class_of(search, group);
         if (list->at[i]->state != BERTH_TASK_PENDING)
             continue;
         if (!class) {
-            class_add(search, kind, list->n);
-            class = class_of(search, kind);
+            class_add(search, group, list->n);
+            class = class_of(search, group);
         }
         class->tasks[class->n++] = list->at[i];
         search->n_tasks++;
     }
     qsort(search->classes, search->n_classes, sizeof(*search->classes), by_size);
+    for (size_t i = 0; i < search->n_classes; i++)
+        search->classes[i].place = i;
 }
 
 static bool has_affinity(const struct kind *kind)
@@ -158,6 +174,30 @@ static int64_t *list_room(struct search *search)
     return room;
 }
 
+/* How many of a role may be left out. */
+static size_t spare_of(const struct search *search, uint32_t role)
+{
+    return role == NOWHERE || search->spare_of[role] > search->spare ? search->spare
+                                                                     : search->spare_of[role];
+}
+
+/* Whether as many may be left out as are. */
+static bool may_leave_out(const struct search *search)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < search->n_classes; i++) {
+        const struct class *class = &search->classes[i];
+        size_t n_of = 0;
+        n += class->n_left;
+        for (size_t k = 0; class->n_left && class->role != NOWHERE && k <= i; k++)
+            n_of += search->classes[k].role == class->role ? search->classes[k].n_left : 0;
+        if (n > search->spare || n_of > spare_of(search, class->role))
+            return false;
+    }
+    return true;
+}
+
 /* Whether the nodes have enough, class by class and in sum; without it no way is looked for. */
 static bool has_enough(struct search *search)
 {
@@ -169,7 +209,8 @@ static bool has_enough(struct search *search)
 
     for (size_t i = 0; i < search->n_classes; i++) {
         const struct class *class = &search->classes[i];
-        size_t need = class->n > search->spare ? class->n - search->spare : 0, has = 0;
+        size_t spare = spare_of(search, class->role), has = 0;
+        size_t need = class->n > spare ? class->n - spare : 0;
         res_add_asks(asks, &class->kind->asks, class->n);
         for (uint32_t at = 0; at < model->nodes.n; at++) {
             size_t fits = class->n;
@@ -201,14 +242,57 @@ static bool is_done(const struct search *search)
            (!search->ways->idle_only && job_is_pipelined(search->s, search->job));
 }
 
-/* How many of its tasks it needs yet. */
-static int64_t n_needed(const struct search *search)
+/* How many of its tasks it needs yet, of whichever roles. */
+static int64_t n_needed_of_all(const struct search *search)
 {
     const struct job *job = search->job;
 
     if (search->ways->promises)
         return (int64_t)take_goal(search->s, job) - job_n_ready(job) - job->n[BERTH_TASK_PIPELINED];
     return (int64_t)job->min_available - job_n_ready(job) - job_n_best_effort(job);
+}
+
+/* Of which one role. */
+static int64_t n_needed_of(const struct search *search, uint32_t role)
+{
+    const struct job *job = search->job;
+    int64_t n = job->kept->minima[role].n;
+
+    for (size_t i = 0; i < job->n_groups; i++) {
+        const struct group *group = &job->groups[i];
+        if (group->role != role)
+            continue;
+        n -= group_n_ready(group);
+        if (search->ways->promises)
+            n -= group->n[BERTH_TASK_PIPELINED];
+        else if (group->kind->best_effort)
+            n -= group->n[BERTH_TASK_PENDING];
+    }
+    return n > 0 ? n : 0;
+}
+
+/* What it needs, and how many may be left out; false: there are not as many. */
+static bool set_spare(struct search *search)
+{
+    const struct job *job = search->job;
+    int64_t needed = n_needed_of_all(search), sum = 0;
+
+    if (job->has_roles)
+        search->spare_of = ARENA_NEW0_N(&search->arena, size_t, job->kept->n_minima + 1);
+    for (uint32_t i = 0; job->has_roles && i < job->kept->n_minima; i++) {
+        int64_t n = n_needed_of(search, i);
+        for (size_t k = 0; k < search->n_classes; k++)
+            search->spare_of[i] += search->classes[k].role == i ? search->classes[k].n : 0;
+        if ((int64_t)search->spare_of[i] < n)
+            return false;
+        search->spare_of[i] -= (size_t)n;
+        sum += n;
+    }
+    needed = needed > sum || !sum ? needed : sum;
+    if (needed < 0 || (int64_t)search->n_tasks < needed)
+        return false;
+    search->spare = search->n_tasks - (size_t)needed;
+    return true;
 }
 
 static bool is_near_enough(const struct search *search, enum room room)
@@ -244,19 +328,18 @@ static bool place_best(const struct search *search, struct statement *stmt, stru
 static bool largest_first(const struct search *search, struct statement *stmt)
 {
     struct session *s = search->s;
-    size_t left_out = 0;
 
     for (size_t i = 0; i < search->n_classes; i++) {
-        const struct class *class = &search->classes[i];
+        struct class *class = &search->classes[i];
         for (size_t k = 0; k < class->n; k++) {
             if (!place_best(search, stmt, class->tasks[k])) {
-                left_out += class->n - k;
+                class->n_left = class->n - k;
                 break;
             }
             if (search->ways->promises ? is_done(search) : job_is_ready(s, search->job))
                 return true;
         }
-        if (left_out > search->spare)
+        if (!may_leave_out(search))
             break;
     }
     return is_done(search);
@@ -495,15 +578,16 @@ static void take_away(struct search *search, struct turn *turn)
     turn->pos += !turn->joint_way; /* else it may be cleared for more of them */
 }
 
-/* How many members were left out by the turns that stand. */
-static size_t left_out(const struct search *search)
+/* Counts the members that were left out by the turns that stand. */
+static void count_left_out(struct search *search)
 {
-    size_t n = 0;
-
-    for (size_t i = 0; i < search->n_turns; i++)
-        if (search->turns[i].is_closed)
-            n += search->classes[search->turns[i].class].n - search->turns[i].member;
-    return n;
+    for (size_t i = 0; i < search->n_classes; i++)
+        search->classes[i].n_left = 0;
+    for (size_t i = 0; i < search->n_turns; i++) {
+        const struct turn *turn = &search->turns[i];
+        if (turn->is_closed)
+            search->classes[turn->class].n_left = search->classes[turn->class].n - turn->member;
+    }
 }
 
 /* Goes on behind a member that stands; true once the gang has all it needs. */
@@ -539,7 +623,8 @@ static bool all_ways(struct search *search)
         }
         if (!turn->is_closed && turn->class + 1 < search->n_classes) {
             turn->is_closed = true;
-            if (left_out(search) <= search->spare) {
+            count_left_out(search);
+            if (may_leave_out(search)) {
                 push(search, turn->class + 1, 0, 0);
                 continue;
             }
@@ -549,24 +634,144 @@ static bool all_ways(struct search *search)
     return false;
 }
 
+/* Whether it may matter who is placed first: some want others near, who may be of the gang. */
+static bool has_company(const struct search *search)
+{
+    for (size_t i = 0; i < search->n_classes; i++) {
+        const struct berth_affinity *a = search->classes[i].kind->spec->affinity;
+        if (a && a->n_pod_required)
+            return true;
+    }
+    return false;
+}
+
+static void swap(struct search *search, size_t i, size_t k)
+{
+    struct class class = search->classes[i];
+
+    search->classes[i] = search->classes[k];
+    search->classes[k] = class;
+}
+
+/* Makes each member a class of its own: others may come between those that are alike. */
+static void part_classes(struct search *search)
+{
+    struct class *parted = ARENA_NEW0_N(&search->arena, struct class, search->n_tasks + 1);
+    size_t n = 0;
+
+    for (size_t i = 0; i < search->n_classes; i++)
+        for (size_t k = 0; k < search->classes[i].n; k++, n++) {
+            parted[n] = search->classes[i];
+            parted[n].tasks += k;
+            parted[n].n = 1;
+        }
+    search->classes = parted;
+    search->n_classes = n;
+}
+
+/* Brings the classes into the next order, as numbers of their places by size go; false: that was the last. */
+static bool next_order(struct search *search)
+{
+    struct class *at = search->classes;
+    size_t n = search->n_classes, i = n - 1, k = n - 1;
+
+    while (i && at[i - 1].place >= at[i].place)
+        i--;
+    if (!i)
+        return false;
+    while (at[k].place <= at[i - 1].place)
+        k--;
+    swap(search, i - 1, k);
+    for (k = n - 1; i < k; i++, k--)
+        swap(search, i, k);
+    return true;
+}
+
+/* In how many orders the classes are tried, so that each has steps enough to go wrong some times. */
+static int64_t n_orders(const struct search *search)
+{
+    int64_t n = 1, most = search->steps / (ORDER_STEPS * (int64_t)search->n_tasks);
+
+    most = most < MOST_ORDERS ? most : MOST_ORDERS;
+    for (size_t i = 2; has_company(search) && i <= search->n_classes && n < most; i++)
+        n *= (int64_t)i;
+    return n < most || n == 1 ? n : most;
+}
+
+/* All ways, where it matters in several orders: what may be done is divided among them. */
+static bool all_orders(struct search *search, struct statement *stmt)
+{
+    int64_t n, steps, looks;
+
+    if (has_company(search) && search->n_tasks <= MOST_PARTED)
+        part_classes(search);
+    n = n_orders(search);
+    steps = (search->steps - 1) / n + 1;
+    looks = (search->looks - 1) / n + 1;
+    for (bool is_order = true; is_order && n > 0; n--, is_order = next_order(search)) {
+        search->steps = steps;
+        search->looks = looks;
+        if (all_ways(search))
+            return true;
+        statement_discard(stmt);
+    }
+    return false;
+}
+
+/* Those who could go one by one of jobs that cannot spare all of them, who goes first first. */
+static struct victims list_choices(struct search *search)
+{
+    struct session *s = search->s;
+    struct victims list = { 0 };
+
+    NODE_EACH (node, s->model)
+        list.n += node->tasks.n;
+    list.at = ARENA_NEW0_N(&search->arena, struct task *, list.n + 1);
+    list.n = 0;
+    NODE_EACH (node, s->model)
+        VEC_EACH (task, &node->tasks) {
+            const struct job *job = (*task)->group->job;
+            if (job_spares(job) && job->min_available &&
+                take_may_go(s, search->job, *task, search->ways->reclaim))
+                list.at[list.n++] = *task;
+        }
+    victims_sort(s, &list, search->job);
+    return list;
+}
+
+/*
+ * All ways, with one of them kept who could go: a node is cleared of those who cost least there, and of a job that can
+ * spare one the one on another node may be needed.
+ */
+static bool all_choices(struct search *search, struct statement *stmt)
+{
+    struct session *s = search->s;
+    struct victims choices = { 0 };
+    bool found = false;
+
+    search->looks /= CHOICES_PART;
+    if (search->ways->clears && search->looks > 0 && search->steps > 0)
+        choices = list_choices(search);
+    for (size_t i = 0; i < choices.n && !found && search->looks > 0; i++) {
+        s->stays = choices.at[i];
+        found = all_ways(search);
+        s->stays = NULL;
+        if (!found)
+            statement_discard(stmt);
+    }
+    return found;
+}
+
 static bool find_way(struct search *search, struct statement *stmt, const struct victims *tasks)
 {
-    int64_t needed = n_needed(search);
-
     set_classes(search, tasks);
-    if (!is_worth_it(search) || needed < 0 || (int64_t)search->n_tasks < needed)
-        return false;
-    search->spare = search->n_tasks - (size_t)needed;
-    if (!has_enough(search))
+    if (!is_worth_it(search) || !set_spare(search) || !has_enough(search))
         return false;
     /* Of like tasks the order says nothing: with evictions they were just placed so. */
     if ((search->n_classes > 1 || !search->ways->clears) && largest_first(search, stmt))
         return true;
     statement_discard(stmt);
-    if (all_ways(search))
-        return true;
-    statement_discard(stmt);
-    return false;
+    return all_orders(search, stmt) || all_choices(search, stmt);
 }
 
 bool gang_search(struct statement *stmt, struct job *job, const struct victims *tasks,
@@ -576,7 +781,7 @@ bool gang_search(struct statement *stmt, struct job *job, const struct victims *
     bool found;
 
     search.looks = search.steps > INT64_MAX / LOOKS ? INT64_MAX : search.steps * LOOKS;
-    if (search.steps <= 0 || job_n_ready(job) >= job->min_available)
+    if (search.steps <= 0 || job_has_minimum(job))
         return false;
     found = find_way(&search, stmt, tasks);
     arena_fini(&search.arena);

@@ -65,7 +65,7 @@ bool take_may_go(struct session *s, const struct job *mine, const struct task *v
     if (!room && (!victim->is_told ||
                   (victim->state != BERTH_TASK_BOUND && victim->state != BERTH_TASK_RUNNING)))
         return false;
-    if (theirs == mine || !theirs->queue || !theirs->queue->kept)
+    if (victim == s->stays || theirs == mine || !theirs->queue || !theirs->queue->kept)
         return false;
     if (room && seat_of(s, (struct job *)theirs)->keeps_rooms)
         return false;
@@ -182,9 +182,24 @@ uint32_t take_goal(const struct session *s, const struct job *job)
                                                          : (uint32_t)job->n_tasks;
 }
 
+bool take_is_gang(const struct session *s, const struct job *job)
+{
+    return take_goal(s, job) > 1 || job->has_roles;
+}
+
 bool take_is_short(const struct session *s, const struct job *job)
 {
-    return job_n_ready(job) + job->n[BERTH_TASK_PIPELINED] < take_goal(s, job);
+    return job_n_ready(job) + job->n[BERTH_TASK_PIPELINED] < take_goal(s, job) ||
+           job_lacks_roles(job);
+}
+
+bool take_is_of_use(const struct session *s, const struct task *task)
+{
+    const struct job *job = task->group->job;
+
+    return group_lacks_role(task->group) ||
+           job_n_ready(job) + job->n[BERTH_TASK_PIPELINED] + job_lacks_roles(job) <
+               take_goal(s, job);
 }
 
 bool take_is_wanted(struct session *s, struct job *job)
@@ -499,7 +514,7 @@ static bool search_as_a_whole(struct statement *stmt, struct job *job, const str
                                .steps = stmt->s->policy->gang_search_steps };
 
     statement_discard(stmt);
-    return take_goal(stmt->s, job) > 1 && gang_search(stmt, job, tasks, &ways) &&
+    return take_is_gang(stmt->s, job) && gang_search(stmt, job, tasks, &ways) &&
            (!reclaim || take_is_within(stmt->s, job));
 }
 
@@ -517,9 +532,10 @@ static bool find_room(struct statement *stmt, struct job *job, bool reclaim)
     tasks = tasks_pending(s, job, true); /* who asks for nothing may be short of a slot */
     /* What nobody holds comes first, so that the share is judged with all of the placement. */
     for (size_t i = 0; i < tasks.n && take_is_short(s, job); i++)
-        take_free(s, tasks.at[i]);
+        if (take_is_of_use(s, tasks.at[i]))
+            take_free(s, tasks.at[i]);
     for (size_t i = 0, n = s->log.n; i < tasks.n && take_is_short(s, job); i++) {
-        if (tasks.at[i]->state != BERTH_TASK_PENDING)
+        if (tasks.at[i]->state != BERTH_TASK_PENDING || !take_is_of_use(s, tasks.at[i]))
             continue;
         /* Who went for another may have left more than that needs; the share is judged all the same. */
         if (s->log.n > n && (!reclaim || take_may_reclaim(s, tasks.at[i])))

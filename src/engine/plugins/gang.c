@@ -73,8 +73,21 @@ static enum vote sub_job_pipelined(struct session *s, struct plugin_use *use,
 
 static bool job_starving(struct session *s, struct plugin_use *use, const struct job *job)
 {
-    (void)s, (void)use;
-    return job_is_short(job);
+    (void)use;
+    return job_is_short(job) || (!s->setup->is_reference && job_lacks_roles(job));
+}
+
+/* Whether with those given a job has more than its minimum; the reference does not look at roles. */
+static bool has_more(const struct session *s, const struct victims *given, const struct task *task)
+{
+    const struct job *job = task->group->job;
+    uint32_t n = 0;
+
+    if (!s->setup->is_reference)
+        return victims_spare(given, task);
+    for (size_t i = 0; i < given->n; i++)
+        n += given->at[i]->group->job == job && given->at[i]->state != BERTH_TASK_PIPELINED;
+    return job_n_ready(job) > job->min_available + n;
 }
 
 /* In list order a job gives tasks until it is down to its minimum. */
@@ -87,17 +100,13 @@ static enum vote spare(struct session *s, struct plugin_use *use, const struct t
     (void)use, (void)task;
     for (size_t i = 0; i < from->n; i++) {
         const struct job *job = from->at[i]->group->job;
-        uint32_t given = 0;
         if (job != last)
             whole =
                 s->policy->victim_unit == UNIT_SPARE_OR_WHOLE && job_may_go_whole(s, job, false);
         last = job;
-        for (size_t k = 0; k < to->n; k++)
-            given += to->at[k]->group->job == job && to->at[k]->state != BERTH_TASK_PIPELINED;
         /* Whole gangs may go, unless some of theirs are spared, and what is held for one; who takes them
          * sees to it that they go whole. */
-        if (whole || from->at[i]->state == BERTH_TASK_PIPELINED ||
-            job_n_ready(job) > job->min_available + given)
+        if (whole || from->at[i]->state == BERTH_TASK_PIPELINED || has_more(s, to, from->at[i]))
             to->at[to->n++] = from->at[i];
     }
     return VOTE_PERMIT;

@@ -4,16 +4,12 @@
 #include "engine/plugins.h"
 #include "engine/victims.h"
 
-/* How many of a job may go: those that its budget spares, and where that is not all of it none of those
- * without whom its gang goes whole. */
-static int64_t budget_of(const struct session *s, const struct job *job)
+/* Whether a job's gang must stay, as its budget does not let all of it go: then none of those goes without whom
+ * it would have to. */
+static bool keeps_gang(const struct session *s, const struct job *job)
 {
-    int64_t left = job_may_lose(job), ready = job_n_ready(job);
-    int64_t spare = ready > job->min_available ? ready - job->min_available : 0;
-
-    if (s->setup->is_reference || s->policy->victim_unit == UNIT_TASK || left >= ready)
-        return left;
-    return left < spare ? left : spare;
+    return !s->setup->is_reference && s->policy->victim_unit != UNIT_TASK &&
+           job_may_lose(job) < (int64_t)job_n_ready(job);
 }
 
 /* In list order, as long as the budget of each one's job lasts. */
@@ -28,7 +24,7 @@ static enum vote keep_budgets(struct session *s, const struct victims *from, str
         if (s->setup->is_reference && !task->group->spec->labels.n)
             continue; /* the reference asks only about tasks with labels, and drops the others */
         if (job != last) {
-            left = budget_of(s, job);
+            left = job_may_lose(job);
             for (size_t k = 0; k < to->n; k++)
                 left -= left != INT64_MAX && to->at[k]->group->job == job &&
                         to->at[k]->state != BERTH_TASK_PIPELINED;
@@ -38,7 +34,7 @@ static enum vote keep_budgets(struct session *s, const struct victims *from, str
             to->at[to->n++] = task;
             continue;
         }
-        if (left <= 0)
+        if (left <= 0 || (keeps_gang(s, job) && !victims_spare(to, task)))
             continue;
         left -= left != INT64_MAX;
         to->at[to->n++] = task;
