@@ -94,6 +94,8 @@ enum berth_change_kind {
     BERTH_CHANGE_TOLERATION, /* the group tolerates the taint `wants` */
     BERTH_CHANGE_QUEUE,      /* another queue: `wants` */
     BERTH_CHANGE_PRIORITY,   /* from, to */
+    /* one field of another job */
+    BERTH_CHANGE_BUDGET, /* the budget of job, which forbids evictions: its `key`, from, to */
     /* one event in sight */
     BERTH_CHANGE_TASKS_END,    /* of job on node */
     BERTH_CHANGE_JOB_ENDS,     /* all of job's tasks */
@@ -111,8 +113,9 @@ struct berth_change {
     uint32_t group_at;    /* the group's place in the job */
     const char *resource; /* amount */
     int64_t from, to;
+    bool is_percent; /* budget: from and to are percentages */
     const char *key, *wants;
-    const char *job, *namespace_; /* whose tasks end */
+    const char *job, *namespace_; /* whose tasks end, or whose budget it is */
     const char *node;
     uint32_t n_tasks;   /* that end */
     int64_t by_ms;      /* when it comes about by itself at the latest; 0: nobody knows */
@@ -135,7 +138,8 @@ struct berth_changes {
 
 /**
  * Searches for the smallest changes, each by itself, with which a cycle would bind the task's job
- * (or make room for it by evictions): one field of the job, or one event in sight.
+ * (or make room for it by evictions): one field of the job, the budget of another, or one event in
+ * sight.
  */
 MUST_CHECK int berth_engine_changes(struct berth_engine *engine, const struct berth_cycle_in *in,
                                     const struct berth_task_ref *task,

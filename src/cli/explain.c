@@ -421,7 +421,7 @@ static void print_nodes(const json_t *nodes)
 static void add_change(const json_t *change, struct str *out)
 {
     add_part(change, "what", "", out);
-    add_part(change, "pointer", "", out);
+    add_part(change, "pointer", out->len ? " " : "", out);
     add_part(change, "from", " ", out);
     add_part(change, "to", json_object_get(change, "from") ? " -> " : " add ", out);
     if (json_object_get(change, "from") && !json_object_get(change, "to"))
@@ -552,14 +552,16 @@ const struct verb verb_explain = {
     .run = run_explain,
     .help = "Say why a job waits",
     .usage = "[FLAG...] JOB",
-    .more = "Names the code, the place in the queue, and for every node why the job does not fit "
-            "there\n"
-            "and who holds the rest; the counts add up to the number of nodes. Then the smallest "
-            "changes,\n"
-            "of one field of the job or one event in sight, each of which would start it now: the\n"
-            "scheduler tried them. The latest start holds if nothing new comes and all that runs "
-            "uses its\n"
-            "limit up. `berth explain code CODE` says what a code means.",
+    .more =
+        "Names the code, the place in the queue, and for every node why the job does not fit "
+        "there\n"
+        "and who holds the rest; the counts add up to the number of nodes. Then the smallest "
+        "changes,\n"
+        "of one field of the job, of the budget of another or one event in sight, each of which "
+        "would\n"
+        "start it now: the scheduler tried them. The latest start holds if nothing new comes and "
+        "all that\n"
+        "runs uses its limit up. `berth explain code CODE` says what a code means.",
     .examples = { "explain j-12", "explain j-12 --node gpu-h1 -o cols=CHECK,ASKED,FREE,RESULT" },
     .grammar = &grammar,
 };

@@ -326,6 +326,43 @@ TEST(explain_names_nodes_and_numbers)
     serving_stop(&s);
 }
 
+/* Another job's budget is named with what of it would do; whose it is, to who sees that job. */
+TEST(explain_names_a_budget_in_the_way)
+{
+    struct serving s;
+    struct hand hand;
+    char holder[64], token[80];
+    CLEANUP(freep) char *explain = NULL, *attempt = NULL;
+
+    begin(&s, &hand,
+          "{\"name\":\"a\",\"image\":\"oci:/i\",\"resources\":{\"cpu\":4},"
+          "\"budget\":{\"maxUnavailable\":\"0%\"}}",
+          holder);
+    attempt = text_format("%s/task.0#1", holder);
+    hand_start(&s, &hand, attempt);
+    SERVING_EXPECT(&s, 201, "POST /v1/jobs", "",
+                   "{\"name\":\"b\",\"namespace\":\"lab\",\"image\":\"oci:/i\",\"priority\":900,"
+                   "\"resources\":{\"cpu\":4}}");
+    explain = text_format("GET /v1/jobs/%s/explain?changes=10", serving_get(&s, "id"));
+    SERVING_EXPECT(&s, 200, explain, "", NULL);
+    CHECK_TEXT(serving_get(&s, "changes.0.kind"), "field");
+    CHECK_TEXT(serving_get(&s, "changes.0.job"), holder);
+    CHECK_TEXT(serving_get(&s, "changes.0.what"), holder);
+    CHECK_TEXT(serving_get(&s, "changes.0.pointer"), "/budget/maxUnavailable");
+    CHECK_TEXT(serving_get(&s, "changes.0.from"), "0%");
+    CHECK_TEXT(serving_get(&s, "changes.0.to"), "1%");
+    CHECK_TEXT(serving_get(&s, "changes.0.evicts"), "1");
+    SERVING_EXPECT(&s, 201, "POST /v1/tokens", "",
+                   "{\"name\":\"l\",\"rights\":\"user\",\"namespace\":\"lab\"}");
+    snprintf(token, sizeof(token), "%s", serving_get(&s, "token"));
+    SERVING_EXPECT_AS(&s, token, 200, explain, "", NULL);
+    CHECK_TEXT(serving_get(&s, "changes.0.pointer"), "/budget/maxUnavailable");
+    CHECK_TEXT(serving_get(&s, "changes.0.what"), "a job of another namespace");
+    CHECK_TEXT(serving_get(&s, "changes.0.job"), "(none)");
+    hand_end(&hand);
+    serving_stop(&s);
+}
+
 TEST(explain_says_who_holds_the_rest_and_until_when)
 {
     struct serving s;

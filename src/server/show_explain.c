@@ -1,6 +1,7 @@
 /* Show, explanations: see show_explain.h. */
 #include "server/show_explain.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/name.h"
@@ -214,6 +215,24 @@ static int64_t ask_of(const struct shown *shown, const char *resource, int64_t h
     return ask < mi ? ask : ask / mi * mi;
 }
 
+/* A field of another job: whose it is, as far as the caller sees it. */
+static void show_budget(json_t *object, const struct call *call, const struct berth_change *change)
+{
+    CLEANUP(str_fini) struct str pointer = { 0 }, from = { 0 }, to = { 0 };
+    const char *unit = change->is_percent ? "%" : "";
+
+    if (is_seen(call, change->namespace_))
+        show_text(object, "job", change->job);
+    show_text(object, "what",
+              is_seen(call, change->namespace_) ? change->job : "a job of another namespace");
+    str_addf(&pointer, "/budget/%s", change->key);
+    show_text(object, "pointer", str_text(&pointer));
+    str_addf(&from, "%" PRId64 "%s", change->from, unit);
+    str_addf(&to, "%" PRId64 "%s", change->to, unit);
+    show_text(object, "from", str_text(&from));
+    show_text(object, "to", str_text(&to));
+}
+
 static void show_field(json_t *object, const struct berth_change *change, const struct shown *shown)
 {
     enum wait_code waits = shown->answer->explanation.state;
@@ -285,6 +304,8 @@ static json_t *show_changes(const struct call *call, const struct shown *shown)
         show_text(object, "kind", is_event ? "event" : "field");
         if (is_event)
             show_event_change(object, call, change);
+        else if (change->kind == BERTH_CHANGE_BUDGET)
+            show_budget(object, call, change);
         else
             show_field(object, change, shown);
         if (change->n_evicted)
