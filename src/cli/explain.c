@@ -238,6 +238,21 @@ static void print_state(const json_t *explain)
         printf("          %s\n", next_of(reason, known));
 }
 
+/* Who must end first where room is being freed for it. */
+static void print_stopping(const json_t *explain)
+{
+    const json_t *list = json_object_get(explain, "stopping");
+    json_t *stopping;
+    size_t i;
+
+    json_array_foreach(list, i, stopping)
+        printf("%s%s on %s", i ? ", " : "waits for the end of ",
+               text_of(stopping, "attempt")[0] ? text_of(stopping, "attempt") : "another",
+               text_of(stopping, "node"));
+    if (i)
+        printf("\n");
+}
+
 static void print_gang(const json_t *explain)
 {
     const json_t *gang = json_object_get(explain, "gang");
@@ -459,6 +474,7 @@ static void print_changes(const json_t *explain)
 void explain_print(const json_t *explain, const struct output *output)
 {
     print_state(explain);
+    print_stopping(explain);
     print_share(explain, text_of(json_object_get(explain, "queue"), "name"));
     print_evicted(explain, output);
     job_print_kept(explain, output->to);

@@ -334,6 +334,26 @@ static void show_start(json_t *object, const struct call *call, const struct ber
     show_set(object, "start", out);
 }
 
+json_t *show_stopping(const struct call *call, const struct berth_stopping *stopping, size_t n)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < n; i++) {
+        json_t *object = json_object();
+        char name[NAME_ATTEMPT_SIZE];
+
+        if (is_seen(call, stopping[i].namespace_)) {
+            name_attempt(feed_job_number(stopping[i].job), stopping[i].group, stopping[i].index,
+                         stopping[i].attempt, name);
+            show_text(object, "attempt", name);
+            show_text(object, "job", stopping[i].job);
+        }
+        show_text(object, "node", stopping[i].node);
+        json_array_append_new(list, object);
+    }
+    return list;
+}
+
 /* What its queue may have before it takes nothing back from others any more. */
 static json_t *show_share(const struct berth_explanation *explanation)
 {
