@@ -576,6 +576,17 @@ MUST_CHECK int berth_config_check_with(const struct berth_config *config,
                                        const struct berth_plugin_file *plugins, size_t n,
                                        struct err *err);
 
+typedef void berth_fault_fn(const char *text, void *arg);
+
+/**
+ * Tells all that is wrong with a configuration, each as berth_config_check says the first.
+ *
+ * Returns  how many there are
+ */
+size_t berth_config_faults(const struct berth_config *config,
+                           const struct berth_plugin_file *plugins, size_t n, berth_fault_fn *tell,
+                           void *arg);
+
 /** The i-th name of the built-in profiles, actions or plugins; NULL behind the last. */
 const char *berth_profile_at(size_t i);
 const char *berth_action_at(size_t i);

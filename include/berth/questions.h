@@ -41,6 +41,14 @@ struct berth_node_reason {
     double score;                       /* where the task fits */
 };
 
+/* A task that is being stopped, or is to be, and whose end somebody waits for. */
+struct berth_stopping {
+    const char *job, *namespace_, *group, *node; /* namespace_ may be NULL */
+    uint32_t index, attempt;
+};
+
+enum { BERTH_STOPPING_MAX = 20 };
+
 struct berth_explanation {
     enum wait_code state; /* the reason a cycle would give; WAIT_NONE if it would be placed */
     const struct berth_reason *reason;
@@ -53,6 +61,10 @@ struct berth_explanation {
      * this than is fair. NULL: that is not why, or nobody takes anything back. */
     const char *share_resource;
     int64_t share_fair, share_allocated;
+    /* Where room is being freed for the task (WAIT_WAITING_FOR_EVICTION): whose ends it, and those
+     * who begin with it, wait for. Nothing need be changed. At most BERTH_STOPPING_MAX. */
+    const struct berth_stopping *stopping;
+    size_t n_stopping;
 };
 
 /** Everything about why a task waits, or where it would go. */
@@ -94,6 +106,8 @@ enum berth_change_kind {
     BERTH_CHANGE_TOLERATION, /* the group tolerates the taint `wants` */
     BERTH_CHANGE_QUEUE,      /* another queue: `wants` */
     BERTH_CHANGE_PRIORITY,   /* from, to */
+    /* one field of another job */
+    BERTH_CHANGE_BUDGET, /* the budget of job, which forbids evictions: its `key`, from, to */
     /* one event in sight */
     BERTH_CHANGE_TASKS_END,    /* of job on node */
     BERTH_CHANGE_JOB_ENDS,     /* all of job's tasks */
@@ -111,8 +125,9 @@ struct berth_change {
     uint32_t group_at;    /* the group's place in the job */
     const char *resource; /* amount */
     int64_t from, to;
+    bool is_percent; /* budget: from and to are percentages */
     const char *key, *wants;
-    const char *job, *namespace_; /* whose tasks end */
+    const char *job, *namespace_; /* whose tasks end, or whose budget it is */
     const char *node;
     uint32_t n_tasks;   /* that end */
     int64_t by_ms;      /* when it comes about by itself at the latest; 0: nobody knows */
@@ -135,7 +150,8 @@ struct berth_changes {
 
 /**
  * Searches for the smallest changes, each by itself, with which a cycle would bind the task's job
- * (or make room for it by evictions): one field of the job, or one event in sight.
+ * (or make room for it by evictions): one field of the job, the budget of another, or one event in
+ * sight.
  */
 MUST_CHECK int berth_engine_changes(struct berth_engine *engine, const struct berth_cycle_in *in,
                                     const struct berth_task_ref *task,
@@ -181,22 +197,29 @@ MUST_CHECK int berth_engine_node_scores(struct berth_engine *engine,
  * hold, and wait for and could start. */
 struct berth_queue_view {
     struct berth_amounts deserved, fair_share, demand, allocated, requested, cap;
+    struct berth_amounts
+        stopping; /* of tasks that are being stopped: on their nodes, and no part of allocated */
+    struct berth_amounts held; /* room that is held for waiting tasks: a part of requested */
     uint32_t n_pending, n_running, n_ended; /* jobs */
 };
 MUST_CHECK int berth_engine_queue(struct berth_engine *engine, const struct berth_cycle_in *in,
                                   const char *queue, struct arena *arena,
                                   struct berth_queue_view *out, struct err *err);
 
+struct berth_holders {
+    const struct berth_holder *at;
+    size_t n, n_more; /* n_more: that hold some too and are not listed */
+};
+
 /**
  * Who holds a queue's share of a resource, in it or beneath it: one holder a job (its tasks in sum), the largest first,
- * at most `most`.
- *
- * @n_more  out: that hold some too and are not listed
+ * at most `most`. What a job's tasks that are being stopped still have, and what is held for those that wait, stands by
+ * itself (is_leaving, is_promised).
  */
-MUST_CHECK int berth_engine_queue_holders(struct berth_engine *engine, const char *queue,
+MUST_CHECK int berth_engine_queue_holders(struct berth_engine *engine,
+                                          const struct berth_cycle_in *in, const char *queue,
                                           const char *resource, size_t most, struct arena *arena,
-                                          const struct berth_holder **out, size_t *n,
-                                          size_t *n_more, struct err *err);
+                                          struct berth_holders *out, struct err *err);
 
 /** The phase that a job's tasks make. */
 MUST_CHECK int berth_engine_job_phase(struct berth_engine *engine, const struct berth_cycle_in *in,

@@ -238,6 +238,21 @@ static void print_state(const json_t *explain)
         printf("          %s\n", next_of(reason, known));
 }
 
+/* Who must end first where room is being freed for it. */
+static void print_stopping(const json_t *explain)
+{
+    const json_t *list = json_object_get(explain, "stopping");
+    json_t *stopping;
+    size_t i;
+
+    json_array_foreach(list, i, stopping)
+        printf("%s%s on %s", i ? ", " : "waits for the end of ",
+               text_of(stopping, "attempt")[0] ? text_of(stopping, "attempt") : "another",
+               text_of(stopping, "node"));
+    if (i)
+        printf("\n");
+}
+
 static void print_gang(const json_t *explain)
 {
     const json_t *gang = json_object_get(explain, "gang");
@@ -421,7 +436,7 @@ static void print_nodes(const json_t *nodes)
 static void add_change(const json_t *change, struct str *out)
 {
     add_part(change, "what", "", out);
-    add_part(change, "pointer", "", out);
+    add_part(change, "pointer", out->len ? " " : "", out);
     add_part(change, "from", " ", out);
     add_part(change, "to", json_object_get(change, "from") ? " -> " : " add ", out);
     if (json_object_get(change, "from") && !json_object_get(change, "to"))
@@ -459,6 +474,7 @@ static void print_changes(const json_t *explain)
 void explain_print(const json_t *explain, const struct output *output)
 {
     print_state(explain);
+    print_stopping(explain);
     print_share(explain, text_of(json_object_get(explain, "queue"), "name"));
     print_evicted(explain, output);
     job_print_kept(explain, output->to);
@@ -552,14 +568,16 @@ const struct verb verb_explain = {
     .run = run_explain,
     .help = "Say why a job waits",
     .usage = "[FLAG...] JOB",
-    .more = "Names the code, the place in the queue, and for every node why the job does not fit "
-            "there\n"
-            "and who holds the rest; the counts add up to the number of nodes. Then the smallest "
-            "changes,\n"
-            "of one field of the job or one event in sight, each of which would start it now: the\n"
-            "scheduler tried them. The latest start holds if nothing new comes and all that runs "
-            "uses its\n"
-            "limit up. `berth explain code CODE` says what a code means.",
+    .more =
+        "Names the code, the place in the queue, and for every node why the job does not fit "
+        "there\n"
+        "and who holds the rest; the counts add up to the number of nodes. Then the smallest "
+        "changes,\n"
+        "of one field of the job, of the budget of another or one event in sight, each of which "
+        "would\n"
+        "start it now: the scheduler tried them. The latest start holds if nothing new comes and "
+        "all that\n"
+        "runs uses its limit up. `berth explain code CODE` says what a code means.",
     .examples = { "explain j-12", "explain j-12 --node gpu-h1 -o cols=CHECK,ASKED,FREE,RESULT" },
     .grammar = &grammar,
 };

@@ -390,6 +390,8 @@ static void column_holders(const json_t *item, const struct output *output, stru
         output_text(holder, "job", out);
         str_add(out, " ");
         output_text(holder, "amount", out);
+        str_add(out, json_object_get(holder, "stopping") ? " (stopping)" : "");
+        str_add(out, json_object_get(holder, "held") ? " (held for it)" : "");
     }
 }
 
@@ -435,6 +437,8 @@ static void print_why(const json_t *why)
     why_line(why, "deserved", "");
     why_line(why, "fairShare", "");
     why_line(why, "allocated", str_text(&more));
+    why_line(why, "stopping", "   of what is being stopped: on its nodes until it has ended");
+    why_line(why, "held", "   for jobs that wait for it");
     why_line(why, "requested", "");
     why_line(why, "demand", "");
     why_line(why, "cap", "");
@@ -484,7 +488,9 @@ const struct verb verb_queue_why = {
         "jobs that hold it. Requested is all that it holds and waits for; demand leaves out what "
         "could\n"
         "not start (held, waiting for another job, larger than any node), and its fair share goes "
-        "by it.",
+        "by it.\n"
+        "What is being stopped is allocated no more, and on its nodes until it has ended; held is\n"
+        "what that, or a machine on its way, is to give to jobs that wait.",
     .examples = { "queue why research", "queue why research --resource memory" },
     .grammar = &why_grammar,
 };

@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "engine/devices.h"
 #include "engine/outside.h"
+#include "engine/room.h"
 #include "engine/session.h"
 #include "engine/shape.h"
 #include "engine/victims.h"
@@ -193,22 +194,6 @@ static size_t find_evictions(struct berth_part *const *sorted, size_t n, const c
     return end - low;
 }
 
-static bool is_short(const struct column *c, const struct node *node)
-{
-    return c->pipelined[node->at] > column_idle(c, node->at);
-}
-
-/* Whether the end of a task frees what is promised on its node and not there yet. */
-static bool is_waited_for(const struct model *model, const struct task *task)
-{
-    const struct asks *asks = task_asks(task);
-
-    for (size_t i = 0; i < asks->n && task->state == BERTH_TASK_RELEASING; i++)
-        if (asks->at[i].value && is_short(&model->columns[asks->at[i].dim], task->node))
-            return true;
-    return false;
-}
-
 static bool is_evicted_by(struct berth_part *const *evictions, size_t n, const struct task *task)
 {
     for (size_t i = 0; i < n; i++)
@@ -232,7 +217,7 @@ static void list_waits(struct session *s, struct berth_part *part, struct berth_
     for (size_t i = 0; i < n_own; i++)
         waits[part->n_waits++] = own[i]->task;
     for (size_t i = 0; i < there.n; i++)
-        if (is_waited_for(s->model, there.at[i]) && !is_evicted_by(own, n_own, there.at[i]))
+        if (room_waits_for(s->model, there.at[i]) && !is_evicted_by(own, n_own, there.at[i]))
             waits[part->n_waits++] = task_refer(s, there.at[i], NULL, there.at[i]->attempt);
     part->waits = waits;
 }

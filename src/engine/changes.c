@@ -15,6 +15,7 @@
 #include "engine/explain.h"
 #include "engine/plugins.h"
 #include "engine/shape.h"
+#include "engine/victims.h"
 
 enum {
     MOST = 3,
@@ -31,6 +32,7 @@ const char *const berth_change_words[BERTH_CHANGE_KIND_COUNT] = {
     [BERTH_CHANGE_TOLERATION] = "toleration",
     [BERTH_CHANGE_QUEUE] = "queue",
     [BERTH_CHANGE_PRIORITY] = "priority",
+    [BERTH_CHANGE_BUDGET] = "budget",
     [BERTH_CHANGE_TASKS_END] = "tasks-end",
     [BERTH_CHANGE_JOB_ENDS] = "job-ends",
     [BERTH_CHANGE_NODE_RETURNS] = "node-returns",
@@ -73,16 +75,22 @@ static bool is_spent(struct search *q)
     return true;
 }
 
+/* Runs a cycle as the model stands; false: it cannot be. */
+static bool run(struct search *q, struct berth_decisions *decisions)
+{
+    if (is_spent(q))
+        return false;
+    q->n_runs++;
+    return berth_engine_cycle(q->engine, &q->in, decisions, &q->err) == 0;
+}
+
 /* Whether a cycle places the job as the model stands. */
 static bool is_placed(struct search *q, uint32_t *n_evicted)
 {
     CLEANUP(berth_decisions_free) struct berth_decisions decisions = { 0 };
     struct outcome outcome;
 
-    if (is_spent(q))
-        return false;
-    q->n_runs++;
-    if (berth_engine_cycle(q->engine, &q->in, &decisions, &q->err) < 0)
+    if (!run(q, &decisions))
         return false;
     outcome = outcome_of(&decisions, q->job_id);
     if (n_evicted)
@@ -108,7 +116,7 @@ static bool would_place(struct search *q, const struct berth_delta *deltas, size
 /* The job as it is, with its groups as a copy that may be changed. */
 struct edit {
     struct berth_job job;
-    struct berth_task_group *group; /* the one in question */
+    struct berth_task_group *group; /* the one in question; NULL: it is of another job */
 };
 
 static struct edit edit_begin(const struct search *q)
@@ -121,6 +129,11 @@ static struct edit edit_begin(const struct search *q)
     edit.job.groups = groups;
     edit.group = &groups[q->group_at];
     return edit;
+}
+
+static struct edit edit_other(const struct search *q, const char *job)
+{
+    return (struct edit){ .job = *job_find(q->model, job)->kept };
 }
 
 static bool edit_places(struct search *q, const struct edit *edit, uint32_t *n_evicted)
@@ -262,7 +275,7 @@ static void climb(struct search *q, const struct ladder *ladder, set_fn *set,
     while (low < high && !is_spent(q)) {
         /* The farthest is asked first: where it will not do none is looked for. */
         size_t middle = has ? low + (high - low) / 2 : high - 1;
-        struct edit edit = edit_begin(q);
+        struct edit edit = change.job ? edit_other(q, change.job) : edit_begin(q);
         set(&edit, change.resource, ladder->at[middle], q);
         if (edit_places(q, &edit, &n_evicted)) {
             has = true;
@@ -340,6 +353,118 @@ static void ladder_make(int64_t *values, size_t n, int (*cmp)(const void *, cons
         out->at[out->n++] = values[i];
     if (n_apart && out->at[out->n - 1] != values[n_apart - 1])
         out->at[out->n++] = values[n_apart - 1];
+}
+
+/* --- Budgets of others */
+
+static void set_budget(struct edit *edit, const char *resource, int64_t value, struct search *q)
+{
+    (void)resource;
+    (void)q;
+    edit->job.budget.value = (uint32_t)value;
+}
+
+/* The budget, nearest to what it is, with which so many of those that run may go. */
+static int64_t budget_for(const struct job *job, int64_t n_to_go)
+{
+    const struct berth_budget *budget = &job->kept->budget;
+    int64_t running = job->n[BERTH_TASK_RUNNING], all = job->n_tasks;
+    int64_t ended = job->n[BERTH_TASK_SUCCEEDED] + job->n[BERTH_TASK_FAILED];
+    int64_t missing = all - ended - running + n_to_go, there = running - n_to_go;
+
+    if (!budget->is_percent)
+        return budget->is_max_unavailable ? missing : there;
+    return budget->is_max_unavailable ? (missing - 1) * 100 / all + 1 : there * 100 / all;
+}
+
+struct ids {
+    VEC_OF(const char *) list;
+};
+
+static bool decisions_evict(const struct berth_decisions *decisions, const char *job)
+{
+    for (size_t i = 0; i < decisions->n_groups; i++)
+        for (size_t k = 0; k < decisions->groups[i].n_parts; k++)
+            if (decisions->groups[i].parts[k].kind == BERTH_PART_EVICT &&
+                text_eq(decisions->groups[i].parts[k].task.job, job))
+                return true;
+    return false;
+}
+
+/* Those who went in a cycle come first. */
+static void put_evicted_first(const struct berth_decisions *decisions, struct ids *jobs)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < jobs->list.n; i++) {
+        const char *id = jobs->list.at[i];
+        if (!decisions_evict(decisions, id))
+            continue;
+        memmove(&jobs->list.at[n + 1], &jobs->list.at[n], (i - n) * sizeof(id));
+        jobs->list.at[n++] = id;
+    }
+}
+
+/* Whether the job would be placed if none of these had a budget: where not, no single one helps. */
+static bool places_without_budgets(struct search *q, struct ids *jobs)
+{
+    CLEANUP(berth_decisions_free) struct berth_decisions decisions = { 0 };
+    VEC_OF(struct berth_delta) deltas = { 0 };
+    bool is = false;
+
+    VEC_EACH (id, &jobs->list) {
+        struct edit edit = edit_other(q, *id);
+        edit.job.budget.is_given = false;
+        VEC_PUSH(&deltas,
+                 ((struct berth_delta){ .kind = BERTH_JOB,
+                                        .job = shape_copy(shape_of[BERTH_JOB], &edit.job) }));
+    }
+    if (!is_spent(q) && berth_engine_suppose(q->engine, deltas.at, deltas.n, &q->err) == 0) {
+        is = run(q, &decisions) && outcome_of(&decisions, q->job_id).starts;
+        berth_engine_forget(q->engine);
+    }
+    put_evicted_first(&decisions, jobs);
+    VEC_EACH (delta, &deltas)
+        mem_free((void *)delta->job);
+    VEC_FINI(&deltas);
+    return is;
+}
+
+static void try_budget(struct search *q, const char *id)
+{
+    const struct job *job = job_find(q->model, id);
+    const struct berth_budget *budget = &job->kept->budget;
+    struct berth_change change = { .kind = BERTH_CHANGE_BUDGET,
+                                   .job = arena_text(q->arena, job->id),
+                                   .is_percent = budget->is_percent,
+                                   .from = budget->value };
+    int64_t may_lose = job_may_lose(job), running = job->n[BERTH_TASK_RUNNING];
+    int64_t step = 1 + running / VALUES_MAX;
+    struct ladder ladder = { 0 };
+
+    change.key = budget->is_max_unavailable ? "maxUnavailable" : "minAvailable";
+    change.namespace_ = job->kept->namespace_ ? arena_text(q->arena, job->kept->namespace_) : NULL;
+    for (int64_t n = may_lose < 0 ? 1 : may_lose + 1; n < running && ladder.n < VALUES_MAX - 1;
+         n += step)
+        ladder.at[ladder.n++] = budget_for(job, n);
+    ladder.at[ladder.n++] = budget_for(job, running);
+    climb(q, &ladder, set_budget, change);
+}
+
+/* Jobs whose budget forbids an eviction that would help. */
+static void try_budgets(struct search *q)
+{
+    struct ids jobs = { 0 };
+
+    if (!setup_has_plugin(engine_setup(q->engine), "pdb"))
+        return;
+    JOB_EACH (job, q->model)
+        if (!text_eq(job->id, q->job_id) && job_may_lose(job) < (int64_t)job->n[BERTH_TASK_RUNNING])
+            VEC_PUSH(&jobs.list, arena_text(q->own, job->id));
+    if (jobs.list.n && places_without_budgets(q, &jobs))
+        for (size_t i = 0; i < jobs.list.n && i < TRIES_MAX; i++)
+            try_budget(q, jobs.list.at[i]);
+    VEC_FINI(&jobs.list);
 }
 
 static void add_priority(struct search *q, int64_t from, int64_t value)
@@ -682,6 +807,7 @@ static void search_all(struct search *q, const struct berth_task_ref *ref)
     try_tolerations(q);
     try_amounts(q);
     try_minimum(q);
+    try_budgets(q);
     try_nodes(q);
     try_queues(q);
     try_priority(q);

@@ -36,13 +36,26 @@ static const char *show(struct world *w, const struct berth_changes *changes)
         if (c->wants)
             str_addf(&text, " %s", c->wants);
         if (c->from != c->to)
-            str_addf(&text, " %" PRId64 ">%" PRId64, c->from, c->to);
+            str_addf(&text, " %" PRId64 "%s>%" PRId64 "%s", c->from, c->is_percent ? "%" : "",
+                     c->to, c->is_percent ? "%" : "");
         if (c->n_evicted)
             str_addf(&text, " evicting %" PRIu32, c->n_evicted);
         if (c->by_ms)
             str_addf(&text, " by %" PRId64, c->by_ms);
     }
     return arena_text(&w->arena, str_text(&text));
+}
+
+static const char *budgets_named(struct world *w, const char *job)
+{
+    struct berth_changes all = changes_of(w, job, 20), found = { 0 };
+    struct berth_change *at = ARENA_NEW0_N(&w->arena, struct berth_change, all.n + 1);
+
+    for (size_t i = 0; i < all.n; i++)
+        if (all.at[i].kind == BERTH_CHANGE_BUDGET)
+            at[found.n++] = all.at[i];
+    found.at = at;
+    return show(w, &found);
 }
 
 static const char *changes(struct world *w, const char *job, size_t most)
@@ -226,6 +239,91 @@ TEST(a_priority_above_the_one_in_front_is_named)
     world_job(&w, "j1", 1, 1, 3);
     world_job(&w, "j2", 1, 1, 4);
     CHECK_TEXT(changes(&w, "j2", 5), "priority 0>1");
+    world_fini(&w);
+}
+
+/* A job with a budget that runs where a more urgent one would be. */
+static const struct {
+    const char *name;
+    struct berth_budget budget;
+    const char *expected; /* of a job that needs two of its four tasks gone */
+} budgets[] = {
+    { "so many may be missing",
+      { true, true, false, 1 },
+      "budget kept maxUnavailable 1>2 evicting 2" },
+    { "none may", { true, true, false, 0 }, "budget kept maxUnavailable 0>2 evicting 2" },
+    { "so many stay", { true, false, false, 3 }, "budget kept minAvailable 3>2 evicting 2" },
+    { "more than there are stay",
+      { true, false, false, 9 },
+      "budget kept minAvailable 9>2 evicting 2" },
+    { "a part may be missing",
+      { true, true, true, 20 },
+      "budget kept maxUnavailable 20%>26% evicting 2" },
+    { "a part stays", { true, false, true, 60 }, "budget kept minAvailable 60%>50% evicting 2" },
+};
+
+TEST(a_budget_that_forbids_an_eviction_is_named)
+{
+    ROW_EACH (c, budgets) {
+        struct berth_task_group group = { .name = "task", .replicas = 4 };
+        struct berth_job job = { .id = "kept",
+                                 .seq = 1,
+                                 .queue = "default",
+                                 .min_available = 1,
+                                 .groups = &group,
+                                 .n_groups = 1 };
+        struct world w;
+
+        world_init(&w);
+        world_queue(&w, "default");
+        world_node(&w, "n1", 4);
+        group.asks = world_amounts(&w, 1, 1 << 20);
+        job.budget = c->budget;
+        world_tell(&w, BERTH_JOB, &job);
+        world_cycle(&w);
+        world_accept(&w, BERTH_TASK_RUNNING);
+        job = (struct berth_job){ .id = "new",
+                                  .seq = 9,
+                                  .queue = "default",
+                                  .priority = 100,
+                                  .groups = &group,
+                                  .n_groups = 1 };
+        group.replicas = 1;
+        group.asks = world_amounts(&w, 2, 1 << 20);
+        world_tell(&w, BERTH_JOB, &job);
+        CHECK_TEXT(budgets_named(&w, "new"), c->expected);
+        world_fini(&w);
+    }
+}
+
+/* Of many that have one, those are asked first who would go if none had. */
+TEST(a_budget_is_found_among_many)
+{
+    struct berth_task_group group = { .name = "task", .replicas = 1 };
+    struct berth_job job = { .queue = "default",
+                             .priority = 200,
+                             .budget = { .is_given = true, .value = 1 },
+                             .groups = &group,
+                             .n_groups = 1 };
+    struct world w;
+
+    world_init(&w);
+    world_queue(&w, "default");
+    group.asks = world_amounts(&w, 2, 1 << 20);
+    for (int i = 0; i < 12; i++) {
+        world_node(&w, arena_format(&w.arena, "n%02d", i), 2);
+        job.id = arena_format(&w.arena, "r%02d", i);
+        job.seq = (uint64_t)i;
+        job.priority = i == 10 ? 50 : 200;
+        world_tell(&w, BERTH_JOB, &job);
+    }
+    world_cycle(&w);
+    world_accept(&w, BERTH_TASK_RUNNING);
+    job = (struct berth_job){
+        .id = "new", .seq = 99, .queue = "default", .priority = 100, .groups = &group, .n_groups = 1
+    };
+    world_tell(&w, BERTH_JOB, &job);
+    CHECK_TEXT(budgets_named(&w, "new"), "budget r10 minAvailable 1>0 evicting 1");
     world_fini(&w);
 }
 
@@ -433,7 +531,7 @@ TEST(what_is_named_places_the_job)
 
 /* ---- random worlds of several queues, ages, taints, nodes that are away and tasks that leave ---- */
 
-enum { WILD_NODES = 4, WILD_TASKS = 32 };
+enum { WILD_NODES = 4, WILD_TASKS = 32, WILD_OTHERS = 7 };
 
 /* A world and what it was told, so that what a change says can be done to it. */
 struct wild {
@@ -441,6 +539,7 @@ struct wild {
     struct berth_node nodes[WILD_NODES];
     struct berth_task tasks[WILD_TASKS]; /* that hold room */
     size_t n_tasks;
+    struct berth_job others[WILD_OTHERS];
     struct berth_job job; /* the one that is asked about */
     struct berth_task_group group;
     struct berth_label label;
@@ -472,6 +571,19 @@ static void wild_node(struct wild *wild, size_t i, uint64_t *random)
     world_tell(w, BERTH_NODE, &wild->nodes[i]);
 }
 
+static struct berth_budget wild_budget(uint64_t *random, uint32_t replicas)
+{
+    struct berth_budget budget = { .is_given = one_of(random, 3) == 0,
+                                   .is_max_unavailable = one_of(random, 2) == 0,
+                                   .is_percent = one_of(random, 2) == 0 };
+
+    budget.value =
+        budget.is_max_unavailable ? (uint32_t)one_of(random, 2) : replicas - one_of(random, 2);
+    if (budget.is_percent)
+        budget.value = budget.value * 100 / replicas;
+    return budget;
+}
+
 static struct berth_job wild_job(struct wild *wild, const char *id, uint64_t *random)
 {
     static const char *const queues[] = { "default", "other" };
@@ -482,6 +594,7 @@ static struct berth_job wild_job(struct wild *wild, const char *id, uint64_t *ra
     group->replicas = 1 + (uint32_t)one_of(random, 3);
     group->asks = world_amounts(w, 1 + (int64_t)one_of(random, 5), 1 << 20);
     return (struct berth_job){ .id = id,
+                               .budget = wild_budget(random, group->replicas),
                                .seq = ++w->seq,
                                .queue = queues[one_of(random, 2)],
                                .priority = (int)one_of(random, 4) * (one_of(random, 2) ? 1 : 5),
@@ -529,15 +642,13 @@ static void wild_init(struct wild *wild, uint64_t *random)
     world_queue(w, "other");
     for (size_t i = 0; i < WILD_NODES; i++)
         wild_node(wild, i, random);
-    for (int i = 0; i < 5; i++) {
-        struct berth_job job = wild_job(wild, arena_format(&w->arena, "r%d", i), random);
-        world_tell(w, BERTH_JOB, &job);
-    }
-    world_cycle(w);
-    wild_accept(wild, random);
-    for (int i = 0; i < 2; i++) {
-        struct berth_job job = wild_job(wild, arena_format(&w->arena, "w%d", i), random);
-        world_tell(w, BERTH_JOB, &job);
+    for (int i = 0; i < WILD_OTHERS; i++) {
+        if (i == WILD_OTHERS - 2) {
+            world_cycle(w);
+            wild_accept(wild, random);
+        }
+        wild->others[i] = wild_job(wild, arena_format(&w->arena, "r%d", i), random);
+        world_tell(w, BERTH_JOB, &wild->others[i]);
     }
     wild->job = wild_job(wild, "j", random);
     wild->group = wild->job.groups[0];
@@ -576,6 +687,37 @@ static void wild_return(struct wild *wild, const char *id)
     }
 }
 
+static void wild_spare(struct wild *wild, const char *job, struct berth_budget budget)
+{
+    for (size_t i = 0; i < WILD_OTHERS; i++) {
+        struct berth_job other = wild->others[i];
+        if (!text_eq(other.id, job))
+            continue;
+        other.budget = budget;
+        world_tell(&wild->w, BERTH_JOB, &other);
+    }
+}
+
+static struct berth_budget wild_budget_of(const struct wild *wild, const char *job)
+{
+    for (size_t i = 0; i < WILD_OTHERS; i++)
+        if (text_eq(wild->others[i].id, job))
+            return wild->others[i].budget;
+    return (struct berth_budget){ 0 };
+}
+
+static void wild_do_budget(struct wild *wild, const struct berth_change *c)
+{
+    struct berth_budget budget = wild_budget_of(wild, c->job);
+
+    CHECK(budget.is_given);
+    CHECK_EQ(c->from, budget.value);
+    CHECK_EQ(c->is_percent, budget.is_percent);
+    CHECK_TEXT(c->key, budget.is_max_unavailable ? "maxUnavailable" : "minAvailable");
+    budget.value = (uint32_t)c->to;
+    wild_spare(wild, c->job, budget);
+}
+
 /* Does what a change says, whatever it is. */
 static void wild_do(struct wild *wild, const struct berth_change *c)
 {
@@ -592,6 +734,9 @@ static void wild_do(struct wild *wild, const struct berth_change *c)
         return;
     case BERTH_CHANGE_TIME:
         wild->w.in.now_ms = c->by_ms;
+        return;
+    case BERTH_CHANGE_BUDGET:
+        wild_do_budget(wild, c);
         return;
     case BERTH_CHANGE_HOLD:
         wild->job.withheld = WAIT_NONE;
@@ -648,6 +793,43 @@ static void check_priority(uint64_t seed, const struct berth_changes *found)
     world_fini(&wild.w);
 }
 
+/* Whether the job is placed once the other's budget is this. */
+static bool places_with_budget(uint64_t seed, const char *other, struct berth_budget budget)
+{
+    struct wild wild;
+    bool is;
+
+    wild_init(&wild, &seed);
+    wild_spare(&wild, other, budget);
+    world_cycle(&wild.w);
+    is = is_decided_on(&wild.w, "j");
+    world_fini(&wild.w);
+    return is;
+}
+
+/* A budget is named if and only if it alone is in the way, and not changed by more than need be. */
+static void check_budgets(uint64_t seed, const struct wild *wild, const struct berth_changes *found)
+{
+    if (found->is_placed || found->is_limited || found->n == 20)
+        return;
+    for (size_t i = 0; i < WILD_OTHERS; i++) {
+        struct berth_budget budget = wild->others[i].budget;
+        const struct berth_change *named = NULL;
+        for (size_t k = 0; k < found->n; k++)
+            if (found->at[k].kind == BERTH_CHANGE_BUDGET &&
+                text_eq(found->at[k].job, wild->others[i].id))
+                named = &found->at[k];
+        if (!budget.is_given)
+            continue;
+        CHECK_EQ(places_with_budget(seed, wild->others[i].id, (struct berth_budget){ 0 }), !!named);
+        if (!named)
+            continue;
+        budget.value =
+            (uint32_t)named->to + (budget.is_max_unavailable ? (uint32_t)-1 : (uint32_t)1);
+        CHECK(!places_with_budget(seed, wild->others[i].id, budget));
+    }
+}
+
 TEST(whatever_is_named_places_the_job)
 {
     uint64_t random = test_seed(), n_tried[BERTH_CHANGE_KIND_COUNT] = { 0 };
@@ -672,11 +854,13 @@ TEST(whatever_is_named_places_the_job)
             world_fini(&other.w);
         }
         check_priority(seed, &found);
+        check_budgets(seed, &wild, &found);
         world_fini(&wild.w);
     }
     for (int kind = 0; kind < BERTH_CHANGE_KIND_COUNT; kind++)
         n_kinds += n_tried[kind] > 0;
     CHECK(n_kinds > BERTH_CHANGE_KIND_COUNT / 2);
+    CHECK(n_tried[BERTH_CHANGE_BUDGET] > 0);
 }
 
 /* A victim counts by the rank at which it started, and a job in the line by what it waited. */

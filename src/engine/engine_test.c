@@ -286,10 +286,9 @@ TEST(engine_tells_of_a_queue_what_is_beneath_it_too)
     world_tell(&w, BERTH_JOB, &job);
     world_cycle(&w);
     ROW_EACH (c, sums) {
-        const struct berth_holder *holders;
+        struct berth_holders holders;
         struct berth_queue_view view;
         struct err err = { 0 };
-        size_t n, n_more;
 
         CHECK_OK(berth_engine_queue(w.engine, &w.in, c->name, &w.arena, &view, &err), &err);
         CHECK_EQ(cpu_of(&view.allocated), c->allocated);
@@ -297,11 +296,57 @@ TEST(engine_tells_of_a_queue_what_is_beneath_it_too)
         CHECK_EQ(cpu_of(&view.demand), c->demand);
         CHECK_EQ(view.n_running, c->n_running);
         CHECK_EQ(view.n_pending, c->n_pending);
-        CHECK_OK(berth_engine_queue_holders(w.engine, c->name, "cpu", 8, &w.arena, &holders, &n,
-                                            &n_more, &err),
+        CHECK_OK(berth_engine_queue_holders(w.engine, &w.in, c->name, "cpu", 8, &w.arena, &holders,
+                                            &err),
                  &err);
-        CHECK_EQ(n, c->n_holders);
+        CHECK_EQ(holders.n, c->n_holders);
     }
+    world_fini(&w);
+}
+
+/* What is being freed and for whom is told beside what is allocated, which has neither. */
+TEST(engine_tells_of_a_queue_what_is_being_freed_and_held)
+{
+    struct berth_reservation_part part = { .task = { .job = "next", .group = "task" },
+                                           .node = "n1" };
+    struct berth_reservation held = {
+        .id = "r-next", .owner = "next", .parts = &part, .n_parts = 1
+    };
+    struct berth_holders holders;
+    struct berth_queue_view view;
+    struct err err = { 0 };
+    struct world w;
+
+    world_init(&w);
+    world_queue(&w, "default");
+    world_node(&w, "n1", 4);
+    world_job(&w, "gone", 1, 1, 4);
+    world_tell(&w, BERTH_TASK,
+               &(struct berth_task){ .job = "gone",
+                                     .group = "task",
+                                     .attempt = 1,
+                                     .node = "n1",
+                                     .state = BERTH_TASK_RELEASING });
+    world_job(&w, "next", 1, 1, 3);
+    world_tell(&w, BERTH_RESERVATION, &held);
+    CHECK_OK(berth_engine_queue(w.engine, &w.in, "default", &w.arena, &view, &err), &err);
+    CHECK_EQ(cpu_of(&view.allocated), 0);
+    CHECK_EQ(cpu_of(&view.stopping), 4);
+    CHECK_EQ(cpu_of(&view.held), 3);
+    CHECK_OK(
+        berth_engine_queue_holders(w.engine, &w.in, "default", "cpu", 8, &w.arena, &holders, &err),
+        &err);
+    CHECK_EQ(holders.n, 2);
+    CHECK_TEXT(holders.at[0].job, "gone");
+    CHECK(holders.at[0].is_leaving);
+    CHECK_TEXT(holders.at[1].job, "next");
+    CHECK(holders.at[1].is_promised);
+    CHECK_EQ(holders.at[1].amount, 3000);
+    w.in.now_ms = 5000000;
+    held.until_ms = 4000000; /* over: it is let go */
+    world_tell(&w, BERTH_RESERVATION, &held);
+    CHECK_OK(berth_engine_queue(w.engine, &w.in, "default", &w.arena, &view, &err), &err);
+    CHECK_EQ(cpu_of(&view.held), 0);
     world_fini(&w);
 }
 

@@ -8,6 +8,8 @@
 #include "engine/actions.h"
 #include "engine/detail.h"
 #include "engine/devices.h"
+#include "engine/room.h"
+#include "engine/victims.h"
 
 struct outcome outcome_of(const struct berth_decisions *decisions, const char *job)
 {
@@ -39,10 +41,9 @@ static void take_out(struct session *s, size_t i)
     s->log.n--;
 }
 
-struct session *explain_run(struct berth_engine *engine, const struct berth_cycle_in *in,
-                            const struct task *task, struct berth_decisions *out)
+/* Takes back what the session decided for the task's job, as far as it is not committed. */
+static void set_back(struct session *s, const struct task *task)
 {
-    struct session *s = engine_run(engine, in, out);
     const struct job *job = task->group->job;
     struct statement stmt;
 
@@ -56,6 +57,14 @@ struct session *explain_run(struct berth_engine *engine, const struct berth_cycl
     for (size_t i = 0; i < job->n_tasks; i++)
         if (job->tasks[i].state == BERTH_TASK_PIPELINED && job->tasks[i].node->at != NOWHERE)
             statement_unpipeline(&stmt, &job->tasks[i]);
+}
+
+struct session *explain_run(struct berth_engine *engine, const struct berth_cycle_in *in,
+                            const struct task *task, struct berth_decisions *out)
+{
+    struct session *s = engine_run(engine, in, out);
+
+    set_back(s, task);
     return s;
 }
 
@@ -251,6 +260,51 @@ static int mind_returns(struct berth_engine *engine, const struct berth_cycle_in
     return 0;
 }
 
+/* ---- whose end it waits for ---- */
+
+static bool is_listed(const struct berth_explanation *out, const char *node)
+{
+    for (size_t i = 0; i < out->n_stopping; i++)
+        if (text_eq(out->stopping[i].node, node))
+            return true;
+    return false;
+}
+
+static void list_stopping_on(struct session *s, struct node *node, struct arena *arena,
+                             struct berth_stopping *list, size_t *n)
+{
+    struct victims there = node_tasks(s, node);
+
+    for (size_t i = 0; i < there.n && *n < BERTH_STOPPING_MAX; i++) {
+        const struct task *task = there.at[i];
+        const struct job *job = task->group->job;
+        const char *ns = job->kept->namespace_;
+        if (!room_waits_for(s->model, task))
+            continue;
+        list[(*n)++] = (struct berth_stopping){ .job = arena_text(arena, job->id),
+                                                .namespace_ = ns ? arena_text(arena, ns) : NULL,
+                                                .group = arena_text(arena, task->group->spec->name),
+                                                .node = arena_text(arena, node->id),
+                                                .index = task->index,
+                                                .attempt = task->attempt };
+    }
+}
+
+/* Those who are being stopped where the session promised the job's tasks room. */
+static void list_stopping(struct session *s, const struct job *job, struct arena *arena,
+                          struct berth_explanation *out)
+{
+    struct berth_stopping *list = ARENA_NEW0_N(arena, struct berth_stopping, BERTH_STOPPING_MAX);
+
+    out->stopping = list;
+    for (size_t i = 0; job->n[BERTH_TASK_PIPELINED] && i < job->n_tasks; i++) {
+        const struct task *task = &job->tasks[i];
+        if (task->state == BERTH_TASK_PIPELINED && task->node->at != NOWHERE &&
+            !task_is_on_machine(task) && !is_listed(out, task->node->id))
+            list_stopping_on(s, task->node, arena, list, &out->n_stopping);
+    }
+}
+
 /* ---- the queue's share ---- */
 
 static const wide *fair_share_of(struct session *s, const struct queue *queue)
@@ -315,6 +369,7 @@ int berth_engine_explain(struct berth_engine *engine, const struct berth_cycle_i
     struct task *task = task_named(model, ref, err);
     struct berth_node_reason *nodes;
     struct session *s;
+    int r = 0;
 
     if (!task)
         return -ENOENT;
@@ -322,7 +377,9 @@ int berth_engine_explain(struct berth_engine *engine, const struct berth_cycle_i
     s = session_open(model, engine_setup(engine), in, &own);
     find_place(s, task->group->job, out);
     session_close(s);
-    s = explain_run(engine, in, task, &decisions);
+    s = engine_run(engine, in, &decisions);
+    list_stopping(s, task->group->job, arena, out);
+    set_back(s, task);
     if (!is_placed(&decisions, task))
         take_verdict(&decisions, task, out);
     if (out->reason)
@@ -335,9 +392,12 @@ int berth_engine_explain(struct berth_engine *engine, const struct berth_cycle_i
     session_close(s);
     out->nodes = nodes;
     out->n_nodes = model->nodes.n;
-    if (outcome_of(&decisions, ref->job).starts)
-        return 0; /* it has the room held for it, and nobody else gets that */
-    return mind_returns(engine, in, task, arena, &own, out, err);
+    if (!outcome_of(&decisions, ref->job)
+             .starts) /* else it has the room held for it, and nobody else gets that */
+        r = mind_returns(engine, in, task, arena, &own, out, err);
+    if (out->state != WAIT_WAITING_FOR_EVICTION)
+        out->n_stopping = 0;
+    return r;
 }
 
 int berth_engine_never(struct berth_engine *engine, const struct berth_cycle_in *in, const char *id,

@@ -349,6 +349,10 @@ TEST(explain_says_who_is_promised_what_is_being_freed)
     CHECK_EQ(why.nodes[0].n_holders, 1);
     CHECK_TEXT(why.nodes[0].holders[0].job, "gone");
     CHECK(why.nodes[0].holders[0].is_leaving);
+    CHECK_EQ(why.n_stopping, 1);
+    CHECK_TEXT(why.stopping[0].job, "gone");
+    CHECK_TEXT(why.stopping[0].node, "n1");
+    CHECK_EQ(why.stopping[0].attempt, 1);
     CHECK_OK(berth_engine_changes(w.engine, &w.in, &ref, &search, &w.arena, &changes, &err), &err);
     CHECK_EQ(changes.n, 1);
     CHECK_EQ(changes.at[0].kind, BERTH_CHANGE_TASKS_END);
@@ -356,6 +360,7 @@ TEST(explain_says_who_is_promised_what_is_being_freed)
     why = explain(&w, "second");
     CHECK_TEXT(wait_codes[why.state].word, "INSUFFICIENT_CPU");
     CHECK_TEXT(why.reason->blocker, "first"); /* who is leaving is not in the way */
+    CHECK_EQ(why.n_stopping, 0);
     CHECK_TEXT(wait_codes[why.nodes[0].code].word, "INSUFFICIENT_CPU");
     CHECK_EQ(why.nodes[0].n_holders, 2);
     CHECK_TEXT(why.nodes[0].holders[1].job, "first");

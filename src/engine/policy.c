@@ -194,7 +194,7 @@ int policy_read(const struct berth_value *object, struct policy *policy, struct 
     if (!object)
         return 0;
     if (object->kind != BERTH_VALUE_OBJECT)
-        return err_set(err, -EINVAL, "/policy: an object");
+        return err_set(err, -EINVAL, "an object");
     for (size_t i = 0; i < object->n_members; i++) {
         const struct berth_value *value = &object->members[i];
         size_t at = 0;
@@ -204,7 +204,7 @@ int policy_read(const struct berth_value *object, struct policy *policy, struct 
         r = at == COUNT_OF(options) ? unknown(value->key, err)
                                     : read_option(at, value, policy, err);
         if (r < 0)
-            return err_under(err, "/policy");
+            return r;
     }
     return 0;
 }

@@ -116,6 +116,45 @@ static void add_use(const struct queue *queue, wide *allocated, wide *requested)
     }
 }
 
+static void add_asks(wide *to, const struct asks *asks)
+{
+    for (size_t i = 0; i < asks->n; i++)
+        to[asks->at[i].dim] += asks->at[i].value;
+}
+
+/* Adds what a queue's own tasks that are being stopped have on their nodes. */
+static void add_stopping(const struct queue *queue, wide *to)
+{
+    for (const struct job *job = queue->first; job; job = job->queue_next)
+        for (size_t i = 0; job->n[BERTH_TASK_RELEASING] && i < job->n_tasks; i++)
+            if (job->tasks[i].state == BERTH_TASK_RELEASING && job->tasks[i].node)
+                add_asks(to, task_asks(&job->tasks[i]));
+}
+
+/* The task for which a part of a reservation is held; NULL: it waits no more, or may not have it. */
+static const struct task *held_for(struct session *s, const struct berth_reservation *r,
+                                   size_t part)
+{
+    const struct task *task = task_find(s->model, &r->parts[part].task);
+
+    return task && task->state == BERTH_TASK_PENDING && reservation_holds(s, r) ? task : NULL;
+}
+
+/* Adds what is held for tasks of a queue and of those beneath it. */
+static void add_held(struct session *s, const struct queue *queue, wide *to)
+{
+    const struct shelf *shelf = &s->model->shelves[BERTH_RESERVATION];
+
+    VEC_EACH (item, &shelf->items) {
+        const struct berth_reservation *r = (*item)->kept;
+        for (size_t i = 0; i < r->n_parts; i++) {
+            const struct task *task = held_for(s, r, i);
+            if (task && is_within(s->model, task->group->job->queue, queue))
+                add_asks(to, task_asks(task));
+        }
+    }
+}
+
 static void count_jobs(struct session *s, const struct queue *queue, struct berth_queue_view *out)
 {
     for (const struct job *job = queue->first; job; job = job->queue_next) {
@@ -147,7 +186,7 @@ int berth_engine_queue(struct berth_engine *engine, const struct berth_cycle_in 
     const struct hooked *fair = &engine_setup(engine)->hooked[HOOKED_FAIR_SHARE];
     const struct hooked *demand = &engine_setup(engine)->hooked[HOOKED_DEMAND];
     struct session *s;
-    wide *allocated, *requested;
+    wide *allocated, *requested, *stopping, *held;
 
     if (!queue || !queue->kept)
         return err_set(err, -ENOENT, "queue %s: not known", name ? name : "");
@@ -155,14 +194,20 @@ int berth_engine_queue(struct berth_engine *engine, const struct berth_cycle_in 
     s = session_open(model, engine_setup(engine), in, &own);
     allocated = ARENA_NEW0_N(&own, wide, model->dims.n + 1);
     requested = ARENA_NEW0_N(&own, wide, model->dims.n + 1);
+    stopping = ARENA_NEW0_N(&own, wide, model->dims.n + 1);
+    held = ARENA_NEW0_N(&own, wide, model->dims.n + 1);
     VEC_EACH (each, &model->queues) {
         if (!is_within(model, *each, queue))
             continue;
         add_use(*each, allocated, requested);
+        add_stopping(*each, stopping);
         count_jobs(s, *each, out);
     }
     out->requested = sums_show(model, arena, requested, model->dims.n);
     out->allocated = sums_show(model, arena, allocated, model->dims.n);
+    add_held(s, queue, held);
+    out->stopping = sums_show(model, arena, stopping, model->dims.n);
+    out->held = sums_show(model, arena, held, model->dims.n);
     for (size_t i = 0; i < deserved->n; i++) {
         const wide *share = deserved->at[i]->plugin->deserved(s, deserved->at[i], queue);
         if (share && !out->deserved.n)
@@ -185,61 +230,112 @@ int berth_engine_queue(struct berth_engine *engine, const struct berth_cycle_in 
     return 0;
 }
 
+/* Who has it comes before who will have it. */
+static int kind_of_holder(const struct berth_holder *holder)
+{
+    return holder->is_promised ? 2 : holder->is_leaving;
+}
+
 static int by_amount(const void *a, const void *b)
 {
     const struct berth_holder *x = a, *y = b;
 
     if (x->amount != y->amount)
         return x->amount > y->amount ? -1 : 1;
+    if (kind_of_holder(x) != kind_of_holder(y))
+        return kind_of_holder(x) - kind_of_holder(y);
     return strcmp(x->job, y->job);
 }
 
-/* How much of a dimension a job's tasks have been given. */
-static int64_t job_holds(const struct job *job, uint32_t dim)
-{
-    int64_t sum = 0;
+struct holders {
+    VEC_OF(struct berth_holder) list;
+};
 
-    for (size_t i = 0; i < job->n_tasks; i++)
-        if (state_is_allocated(job->tasks[i].state))
-            sum = wrap_add(sum, asks_of(task_asks(&job->tasks[i]), dim));
-    return sum;
+static void add_holder(struct holders *holders, const struct job *job, int64_t amount,
+                       enum berth_task_state state)
+{
+    if (amount)
+        VEC_PUSH(&holders->list,
+                 ((struct berth_holder){ .job = job->id,
+                                         .namespace_ = job->kept->namespace_,
+                                         .group = "",
+                                         .amount = amount,
+                                         .is_leaving = state == BERTH_TASK_RELEASING,
+                                         .is_promised = state == BERTH_TASK_PENDING }));
 }
 
-/* NOLINTNEXTLINE(readability-function-size) a list comes back, and how much longer it is */
-int berth_engine_queue_holders(struct berth_engine *engine, const char *name, const char *resource,
-                               size_t most, struct arena *arena, const struct berth_holder **out,
-                               size_t *n, size_t *n_more, struct err *err)
+/* How much of a dimension a job's tasks have been given, and what those have who are being stopped. */
+static void add_job(struct holders *holders, const struct job *job, uint32_t dim)
 {
-    const struct model *model = engine_model(engine);
+    int64_t given = 0, leaving = 0;
+
+    for (size_t i = 0; i < job->n_tasks; i++) {
+        int64_t amount = asks_of(task_asks(&job->tasks[i]), dim);
+        if (state_is_allocated(job->tasks[i].state))
+            given = wrap_add(given, amount);
+        else if (job->tasks[i].state == BERTH_TASK_RELEASING && job->tasks[i].node)
+            leaving = wrap_add(leaving, amount);
+    }
+    add_holder(holders, job, given, BERTH_TASK_RUNNING);
+    add_holder(holders, job, leaving, BERTH_TASK_RELEASING);
+}
+
+static void add_promised(struct holders *holders, struct session *s, const struct queue *queue,
+                         uint32_t dim)
+{
+    const struct shelf *shelf = &s->model->shelves[BERTH_RESERVATION];
+
+    VEC_EACH (item, &shelf->items) {
+        const struct berth_reservation *r = (*item)->kept;
+        const struct job *owner = job_find(s->model, r->owner);
+        int64_t amount = 0;
+        for (size_t i = 0; i < r->n_parts; i++) {
+            const struct task *task = held_for(s, r, i);
+            if (task)
+                amount = wrap_add(amount, asks_of(task_asks(task), dim));
+        }
+        if (owner && is_within(s->model, owner->queue, queue))
+            add_holder(holders, owner, amount, BERTH_TASK_PENDING);
+    }
+}
+
+int berth_engine_queue_holders(struct berth_engine *engine, const struct berth_cycle_in *in,
+                               const char *name, const char *resource, size_t most,
+                               struct arena *arena, struct berth_holders *out, struct err *err)
+{
+    CLEANUP(arena_fini) struct arena own = { 0 };
+    struct model *model = engine_model(engine);
     const struct queue *queue = queue_find(model, name);
     uint32_t dim = dim_find(model, resource);
-    VEC_OF(struct berth_holder) list = { 0 };
+    struct holders all = { 0 };
+    struct berth_holder *at;
+    struct session *s;
 
     if (!queue || !queue->kept)
         return err_set(err, -ENOENT, "queue %s: not known", name ? name : "");
+    s = session_open(model, engine_setup(engine), in, &own);
     VEC_EACH (each, &model->queues) {
         const struct job *first = is_within(model, *each, queue) ? (*each)->first : NULL;
 
-        for (const struct job *job = first; job && dim != NOWHERE; job = job->queue_next) {
-            int64_t amount = job_holds(job, dim);
-            if (amount)
-                VEC_PUSH(&list, ((struct berth_holder){ .job = job->id,
-                                                        .namespace_ = job->kept->namespace_,
-                                                        .group = "",
-                                                        .amount = amount }));
-        }
+        for (const struct job *job = first; job && dim != NOWHERE; job = job->queue_next)
+            add_job(&all, job, dim);
     }
-    if (list.n)
-        qsort(list.at, list.n, sizeof(*list.at), by_amount);
-    *n = list.n < most ? list.n : most;
-    *n_more = list.n - *n;
-    for (size_t i = 0; i < *n; i++) {
-        list.at[i].job = arena_text(arena, list.at[i].job);
-        if (list.at[i].namespace_)
-            list.at[i].namespace_ = arena_text(arena, list.at[i].namespace_);
+    if (dim != NOWHERE)
+        add_promised(&all, s, queue, dim);
+    session_close(s);
+    if (all.list.n)
+        qsort(all.list.at, all.list.n, sizeof(*all.list.at), by_amount);
+    out->n = all.list.n < most ? all.list.n : most;
+    out->n_more = all.list.n - out->n;
+    at = ARENA_NEW0_N(arena, struct berth_holder, out->n + 1);
+    for (size_t i = 0; i < out->n; i++) {
+        at[i] = all.list.at[i];
+        at[i].job = arena_text(arena, at[i].job);
+        if (at[i].namespace_)
+            at[i].namespace_ = arena_text(arena, at[i].namespace_);
     }
-    *out = arena_copy(arena, list.n ? (const void *)list.at : "", *n * sizeof(*list.at));
-    VEC_FINI(&list);
+    out->at = at;
+    VEC_FINI(&all.list);
     return 0;
 }
 

@@ -37,3 +37,18 @@ fail_t room_fail(const struct model *model, const struct kind *kind, const struc
     }
     return node_is_odd(kind, node) ? room_odd(model, kind, node, idle) : FAIL_NONE;
 }
+
+static bool is_short(const struct column *c, const struct node *node)
+{
+    return c->pipelined[node->at] > column_idle(c, node->at);
+}
+
+bool room_waits_for(const struct model *model, const struct task *task)
+{
+    const struct asks *asks = task_asks(task);
+
+    for (size_t i = 0; i < asks->n && task->state == BERTH_TASK_RELEASING; i++)
+        if (asks->at[i].value && is_short(&model->columns[asks->at[i].dim], task->node))
+            return true;
+    return false;
+}

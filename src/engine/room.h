@@ -30,4 +30,7 @@ static inline bool node_is_odd(const struct kind *kind, const struct node *node)
 fail_t room_fail(const struct model *model, const struct kind *kind, const struct node *node,
                  bool *idle);
 
+/** Whether the end of a task, which is being stopped, frees what is promised on its node and not there yet. */
+bool room_waits_for(const struct model *model, const struct task *task);
+
 #endif

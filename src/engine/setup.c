@@ -7,6 +7,7 @@
 
 #include "base/nearest.h"
 #include "base/str.h"
+#include "engine/faults.h"
 #include "engine/outside.h"
 #include "engine/shape.h"
 
@@ -54,84 +55,143 @@ static const struct plugin *plugin_find(const struct outsiders *others, const ch
     return outsiders_find(others, name);
 }
 
-static int setup_actions(struct setup *setup, const struct berth_words *names,
-                         const struct berth_value *arguments, struct err *err)
+/* ---- actions ---- */
+
+static void setup_actions(struct setup *setup, const struct berth_words *names,
+                          const struct berth_value *arguments, struct faults *faults)
 {
     const struct action **list = ARENA_NEW0_N(&setup->arena, const struct action *, names->n + 1);
     const struct berth_value **given =
         ARENA_NEW0_N(&setup->arena, const struct berth_value *, names->n + 1);
 
     for (size_t i = 0; i < names->n; i++) {
+        const struct action *action = action_find(names->at[i]);
+        struct err err = { 0 };
         char near[80];
-        list[i] = action_find(names->at[i]);
-        if (!list[i]) {
-            suggest(names->at[i], berth_action_at, near);
-            return err_set(err, -EINVAL, "/actions/%zu: no action %s%s", i, names->at[i], near);
+        if (action) {
+            given[setup->n_actions] = berth_value_get(arguments, names->at[i]);
+            list[setup->n_actions++] = action;
+            continue;
         }
-        given[i] = berth_value_get(arguments, names->at[i]);
-    }
-    for (size_t i = 0; arguments && i < arguments->n_members; i++) {
-        const struct berth_value *one = &arguments->members[i];
-        const struct action *action = action_find(one->key);
-        int r;
-        if (!action)
-            r = err_set(err, -EINVAL, "no such action");
-        else if (one->kind != BERTH_VALUE_OBJECT)
-            r = err_set(err, -EINVAL, "must be an object");
-        else
-            r = action->check ? action->check(one, err) : 0;
-        if (r < 0) {
-            char step[POINTER_STEP_SIZE];
-            err_under(err, pointer_step(one->key, step));
-            return err_under(err, "/actionArguments");
-        }
+        suggest(names->at[i], berth_action_at, near);
+        err_set(&err, -EINVAL, "/actions/%zu: no action %s%s", i, names->at[i], near);
+        faults_tell(faults, "", &err);
     }
     setup->actions = list;
     setup->action_arguments = given;
-    setup->n_actions = names->n;
+}
+
+/* What takes no arguments was given some. */
+static int refuse_arguments(const struct berth_value *object, const char *whose, const char *name,
+                            struct err *err)
+{
+    char step[POINTER_STEP_SIZE];
+
+    if (!object || !object->n_members)
+        return 0;
+    return err_set(err, -EINVAL, "%s: no such argument; %s %s has none",
+                   pointer_step(object->members[0].key, step), whose, name);
+}
+
+static int read_action(const struct berth_value *object, void *arg, struct err *err)
+{
+    const struct action *action = arg;
+
+    return action->check ? action->check(object, err)
+                         : refuse_arguments(object, "action", action->name, err);
+}
+
+static void setup_action_arguments(struct setup *setup, const struct berth_value *arguments,
+                                   struct faults *faults)
+{
+    for (size_t i = 0; arguments && i < arguments->n_members; i++) {
+        const struct berth_value *one = &arguments->members[i];
+        const struct action *action = action_find(one->key);
+        struct err err = { 0 };
+        char step[POINTER_STEP_SIZE];
+        CLEANUP(freep)
+        char *above = text_format("/actionArguments%s", pointer_step(one->key, step));
+        if (action && one->kind == BERTH_VALUE_OBJECT) {
+            faults_read(faults, above, one, read_action, (void *)action, &setup->arena);
+            continue;
+        }
+        err_set(&err, -EINVAL, action ? "must be an object" : "no such action");
+        faults_tell(faults, above, &err);
+    }
+}
+
+/* ---- plugins ---- */
+
+/* Weights, levels, factors: below 0 none of them means anything. */
+static int refuse_negative(const struct berth_value *object, struct err *err)
+{
+    for (size_t i = 0; object && i < object->n_members; i++) {
+        const struct berth_value *value = &object->members[i];
+        char step[POINTER_STEP_SIZE];
+        double number;
+        if (value->kind == BERTH_VALUE_OBJECT && refuse_negative(value, err) < 0)
+            return err_under(err, pointer_step(value->key, step));
+        if (value->kind != BERTH_VALUE_OBJECT && value_number(value, &number) && number < 0)
+            return err_set(err, -EINVAL, "%s: a number of 0 or more, not %g",
+                           pointer_step(value->key, step), number);
+    }
     return 0;
 }
 
-static int setup_plugin(struct setup *setup, const struct berth_plugin_use *from, size_t tier,
-                        struct err *err)
+/* A plugin whose arguments are read. */
+struct to_configure {
+    struct setup *setup;
+    struct plugin_use *use;
+};
+
+static int read_plugin(const struct berth_value *object, void *arg, struct err *err)
+{
+    struct to_configure *to = arg;
+    struct plugin_use *use = to->use;
+    const struct outside *outside = outside_of(use);
+    int r;
+
+    if (outside)
+        return outside_configure(outside, object, &use->config, err);
+    r = use->plugin->configure
+            ? use->plugin->configure(object, &to->setup->arena, &use->config, err)
+            : refuse_arguments(object, "plugin", use->plugin->name, err);
+    if (r < 0 || to->setup->is_reference)
+        return r;
+    r = refuse_negative(object, err);
+    return r == 0 && use->plugin->check ? use->plugin->check(object, err) : r;
+}
+
+static void setup_plugin(struct setup *setup, const struct berth_plugin_use *from, size_t tier,
+                         const char *above, struct faults *faults)
 {
     struct plugin_use *use = &setup->uses[setup->n_uses];
-    const struct outside *outside;
+    struct to_configure to = { setup, use };
+    CLEANUP(freep) char *arguments = text_format("%s/arguments", above);
+    struct err err = { 0 };
     char near[80];
-    int r = 0;
 
-    use->plugin = plugin_find(setup->others, from->name);
+    *use = (struct plugin_use){ .plugin = plugin_find(setup->others, from->name),
+                                .enabled = from->has_enabled ? from->enabled : BERTH_HOOKS_DEFAULT,
+                                .tier = tier };
     if (!use->plugin) {
         suggest(from->name ? from->name : "", berth_plugin_at, near);
-        return err_set(err, -EINVAL, "/name: no plugin %s%s", from->name ? from->name : "", near);
+        err_set(&err, -EINVAL, "/name: no plugin %s%s", from->name ? from->name : "", near);
+        faults_tell(faults, above, &err);
+        return;
     }
-    use->enabled = from->has_enabled ? from->enabled : BERTH_HOOKS_DEFAULT;
-    use->tier = tier;
-    outside = outside_of(use);
-    if (outside)
-        r = outside_configure(outside, from->arguments, &use->config, err);
-    else if (use->plugin->configure)
-        r = use->plugin->configure(from->arguments, &setup->arena, &use->config, err);
-    if (r < 0)
-        return err_under(err, "/arguments");
-    setup->n_uses++;
-    return 0;
+    for (const struct plugin_use *other = setup->uses; other < use && !err.code; other++)
+        if (other->plugin == use->plugin) /* what it votes and adds it would twice */
+            err_set(&err, -EINVAL, "/name: %s stands in tier %zu already", use->plugin->name,
+                    other->tier);
+    if (err.code)
+        faults_tell(faults, above, &err);
+    if (faults_read(faults, arguments, from->arguments, read_plugin, &to, &setup->arena))
+        setup->n_uses++;
 }
 
-/* What a plugin votes and adds it would twice. */
-static int check_twice(const struct setup *setup, struct err *err)
-{
-    const struct plugin_use *last = &setup->uses[setup->n_uses - 1];
-
-    for (const struct plugin_use *use = setup->uses; use < last; use++)
-        if (use->plugin == last->plugin)
-            return err_set(err, -EINVAL, "/name: %s stands in tier %zu already", last->plugin->name,
-                           use->tier);
-    return 0;
-}
-
-static int setup_tiers(struct setup *setup, const struct berth_tier *tiers, size_t n,
-                       struct err *err)
+static void setup_tiers(struct setup *setup, const struct berth_tier *tiers, size_t n,
+                        struct faults *faults)
 {
     size_t n_uses = 0;
 
@@ -141,18 +201,12 @@ static int setup_tiers(struct setup *setup, const struct berth_tier *tiers, size
     setup->n_tiers = n;
     for (size_t i = 0; i < n; i++) {
         for (size_t k = 0; k < tiers[i].n; k++) {
-            char step[64];
-            int r = setup_plugin(setup, &tiers[i].plugins[k], i, err);
-            if (r == 0)
-                r = check_twice(setup, err);
-            if (r == 0)
-                continue;
-            snprintf(step, sizeof(step), "/tiers/%zu/plugins/%zu", i, k);
-            return err_under(err, step);
+            CLEANUP(freep) char *above = text_format("/tiers/%zu/plugins/%zu", i, k);
+            setup_plugin(setup, &tiers[i].plugins[k], i, above, faults);
         }
     }
-    framework_hook(setup->uses, setup->n_uses, &setup->arena, setup->hooked);
-    return 0;
+    if (!faults->n)
+        framework_hook(setup->uses, setup->n_uses, &setup->arena, setup->hooked);
 }
 
 /* Several deciders look at one job at a time each: nothing that looks at all of them goes with it. */
@@ -172,54 +226,72 @@ static int check_deciders(const struct setup *setup, struct err *err)
     return 0;
 }
 
-int setup_new(const struct berth_config *given, const struct outsiders *others, struct setup **out,
-              struct err *err)
+static int read_policy(const struct berth_value *object, void *arg, struct err *err)
+{
+    return policy_read(object, arg, err);
+}
+
+static void setup_all(struct setup *setup, const struct berth_config *profile,
+                      const struct berth_config *config, struct faults *faults)
+{
+    bool own_actions = config && config->has_actions, own_tiers = config && config->has_tiers;
+    const struct berth_value *arguments = config ? config->action_arguments : NULL;
+    struct err err = { 0 };
+
+    faults_read(faults, "/policy", profile->policy, read_policy, &setup->policy, &setup->arena);
+    if (config)
+        faults_read(faults, "/policy", config->policy, read_policy, &setup->policy, &setup->arena);
+    setup->is_beam = setup->policy.mode == MODE_SERVERLESS;
+    setup->is_reference = setup->policy.mode == MODE_REFERENCE;
+    setup_actions(setup, own_actions ? &config->actions : &profile->actions, arguments, faults);
+    setup_action_arguments(setup, arguments, faults);
+    setup_tiers(setup, own_tiers ? config->tiers : profile->tiers,
+                own_tiers ? config->n_tiers : profile->n_tiers, faults);
+    setup->admits = setup_has_action(setup, "enqueue");
+    setup->takes_back =
+        !setup->is_reference && !setup->is_beam &&
+        (setup_has_action(setup, "reclaim") || setup_has_action(setup, "gangreclaim"));
+    if (check_deciders(setup, &err) < 0)
+        faults_tell(faults, "", &err);
+    setup->shard_mode = config ? config->shard_mode : BERTH_SHARD_NONE;
+}
+
+int setup_new_told(const struct berth_config *given, const struct outsiders *others,
+                   struct setup **out, struct faults *faults)
 {
     struct setup *setup = NEW0(struct setup);
-    const struct berth_config *profile, *config;
+    const struct berth_config *profile;
     const char *name = given && given->profile ? given->profile : "berth";
-    char near[80];
-    int r;
 
     setup->others = others;
     if (given)
         setup->kept = shape_copy(shape_of[BERTH_CONFIG], given);
-    config = setup->kept;
     profile = berth_profile_find(name);
-    if (!profile) {
-        setup_free(setup);
+    if (profile) {
+        setup->profile = profile->profile;
+        setup_all(setup, profile, setup->kept, faults);
+    } else {
+        struct err err = { 0 };
+        char near[80];
         suggest(name, berth_profile_at, near);
-        return err_set(err, -EINVAL, "/profile: no profile %s%s", name, near);
+        err_set(&err, -EINVAL, "/profile: no profile %s%s", name, near);
+        faults_tell(faults, "", &err);
     }
-    setup->profile = profile->profile;
-    r = policy_read(profile->policy, &setup->policy, err);
-    if (r == 0 && config)
-        r = policy_read(config->policy, &setup->policy, err);
-    setup->is_beam = setup->policy.mode == MODE_SERVERLESS;
-    setup->is_reference = setup->policy.mode == MODE_REFERENCE;
-    if (r == 0)
-        r = setup_actions(setup,
-                          config && config->has_actions ? &config->actions : &profile->actions,
-                          config ? config->action_arguments : NULL, err);
-    if (r == 0) {
-        bool own = config && config->has_tiers;
-        r = setup_tiers(setup, own ? config->tiers : profile->tiers,
-                        own ? config->n_tiers : profile->n_tiers, err);
+    if (!faults->n) {
+        *out = setup;
+        return 0;
     }
-    if (r == 0) {
-        setup->admits = setup_has_action(setup, "enqueue");
-        setup->takes_back =
-            !setup->is_reference && !setup->is_beam &&
-            (setup_has_action(setup, "reclaim") || setup_has_action(setup, "gangreclaim"));
-        r = check_deciders(setup, err);
-    }
-    if (r < 0) {
-        setup_free(setup);
-        return r;
-    }
-    setup->shard_mode = config ? config->shard_mode : BERTH_SHARD_NONE;
-    *out = setup;
-    return 0;
+    setup_free(setup);
+    return -EINVAL;
+}
+
+int setup_new(const struct berth_config *config, const struct outsiders *others, struct setup **out,
+              struct err *err)
+{
+    struct faults faults = { 0 };
+    int r = setup_new_told(config, others, out, &faults);
+
+    return r < 0 ? err_set(err, r, "%s", faults.first.text) : 0;
 }
 
 void setup_free(struct setup *setup)
@@ -266,6 +338,26 @@ int berth_config_check_with(const struct berth_config *config,
     setup_free(setup);
     outsiders_fini(&others);
     return r;
+}
+
+size_t berth_config_faults(const struct berth_config *config, const struct berth_plugin_file *files,
+                           size_t n, berth_fault_fn *tell, void *arg)
+{
+    struct faults faults = { .tell = tell, .arg = arg };
+    struct outsiders others = { 0 };
+    struct setup *setup = NULL;
+    struct err err = { 0 };
+
+    for (size_t i = 0; i < n; i++)
+        if (outsiders_add(&others, &files[i], &err) < 0) {
+            faults_tell(&faults, "", &err);
+            err = (struct err){ 0 };
+        }
+    if (faults.n || setup_new_told(config, &others, &setup, &faults) < 0)
+        setup = NULL;
+    setup_free(setup);
+    outsiders_fini(&others);
+    return faults.n;
 }
 
 int berth_config_check(const struct berth_config *config, struct err *err)

@@ -45,6 +45,7 @@ struct policy {
     int64_t default_cpu, default_gpu; /* -1: no limit */
 };
 
+struct faults;
 struct setup {
     struct arena arena;
     struct berth_config *kept; /* as it was given; NULL: the default */
@@ -75,6 +76,9 @@ extern const size_t n_profiles;
  */
 MUST_CHECK int setup_new(const struct berth_config *config, const struct outsiders *others,
                          struct setup **out, struct err *err);
+/** The same; on -EINVAL `faults` was told all that is wrong. */
+MUST_CHECK int setup_new_told(const struct berth_config *config, const struct outsiders *others,
+                              struct setup **out, struct faults *faults);
 void setup_free(struct setup *setup);
 /** Whether a plugin is in use. */
 bool setup_has_plugin(const struct setup *setup, const char *name);

@@ -48,12 +48,12 @@ static int run(const struct agent_options *options, struct err *err)
 
 /* The file, and the flags over it; then where the server is. */
 static int configure(const struct agent_flags *flags, struct agent_config *config,
-                     struct client_settings *settings, struct err *err)
+                     struct client_settings *settings, struct str *faults, struct err *err)
 {
     const char *given[SETTING_COUNT] = { 0 };
     CLEANUP(freep) char *system = flags->config ? NULL : program_system_config("agent.yaml");
     const char *path = flags->config ? flags->config : system;
-    int r = path ? agent_config_read(path, config, err) : 0;
+    int r = path ? agent_config_read(path, config, faults, err) : 0;
 
     if (r == 0)
         r = agent_config_take_flags(config, flags, err);
@@ -95,6 +95,7 @@ int program_agent(const struct agent_flags *flags)
 {
     CLEANUP(agent_config_fini) struct agent_config config = { 0 };
     CLEANUP(client_settings_fini) struct client_settings settings = { 0 };
+    CLEANUP(str_fini) struct str faults = { 0 };
     CLEANUP(freep) char *fallback = program_default_data("agent");
     CLEANUP(freep) char *data = NULL;
     CLEANUP(freep) char *monitor = NULL;
@@ -102,10 +103,10 @@ int program_agent(const struct agent_flags *flags)
     struct err err = { 0 };
     struct machine machine;
 
-    if (configure(flags, &config, &settings, &err) < 0 ||
+    if (configure(flags, &config, &settings, &faults, &err) < 0 ||
         !(data = program_open_data(config.data ? config.data : fallback, &err)) ||
         !(monitor = program_monitor_path(&err)))
-        return program_fail(&err);
+        return program_fail_all(&err, &faults);
     options = options_of(&config);
     options.settings = &settings;
     options.machine = &machine;

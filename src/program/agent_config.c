@@ -196,9 +196,10 @@ static int read_text(const char *text, size_t n, struct agent_config *out, struc
     return problem->code ? -EINVAL : 0;
 }
 
-int agent_config_read(const char *path, struct agent_config *out, struct err *err)
+int agent_config_read(const char *path, struct agent_config *out, struct str *faults,
+                      struct err *err)
 {
-    CLEANUP(str_fini) struct str text = { 0 }, why = { 0 };
+    CLEANUP(str_fini) struct str text = { 0 };
     struct problem problem = { 0 };
     int r = file_read(AT_FDCWD, path, CONFIG_MAX_BYTES, &text, err);
 
@@ -206,8 +207,8 @@ int agent_config_read(const char *path, struct agent_config *out, struct err *er
         return r;
     if (read_text(str_text(&text), text.len, out, &problem) == 0)
         return 0;
-    problem_write(&problem, path, &why);
-    return err_set(err, -EINVAL, "%.*s", (int)strcspn(str_text(&why), "\n"), str_text(&why));
+    problem_write(&problem, path, faults);
+    return err_set(err, -EINVAL, "%.*s", (int)strcspn(str_text(faults), "\n"), str_text(faults));
 }
 
 /* ---- flags ---- */

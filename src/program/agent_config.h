@@ -30,9 +30,11 @@ struct agent_config {
 /**
  * Reads the file into a config that says nothing.
  *
+ * @faults  gains all that is wrong with what it says, a line each; the first is the error too
  * Returns  0; -EINVAL what is wrong, with file, line and member; another errno: it cannot be read
  */
-MUST_CHECK int agent_config_read(const char *path, struct agent_config *out, struct err *err);
+MUST_CHECK int agent_config_read(const char *path, struct agent_config *out, struct str *faults,
+                                 struct err *err);
 
 /**
  * Lays flags over it. Their offers and labels are added, their image prefixes replace the file's.

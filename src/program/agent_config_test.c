@@ -11,12 +11,13 @@
 static int read_text(const char *text, struct agent_config *out, struct err *err)
 {
     char path[] = "/tmp/berth-agent-config-XXXXXX";
+    CLEANUP(str_fini) struct str faults = { 0 };
     int fd = mkstemp(path), r;
 
     CHECK(fd >= 0);
     CHECK_EQ(file_write_all(fd, text, strlen(text)), 0);
     close(fd);
-    r = agent_config_read(path, out, err);
+    r = agent_config_read(path, out, &faults, err);
     unlink(path);
     return r;
 }
@@ -143,8 +144,9 @@ TEST(what_will_not_do_is_named_with_its_line)
 TEST(a_file_that_is_not_there)
 {
     struct agent_config config = { 0 };
+    struct str faults = { 0 };
     struct err err = { 0 };
 
-    CHECK_EQ(agent_config_read("/nonexistent/agent.yaml", &config, &err), -ENOENT);
+    CHECK_EQ(agent_config_read("/nonexistent/agent.yaml", &config, &faults, &err), -ENOENT);
     CHECK(strstr(err.text, "/nonexistent/agent.yaml"));
 }

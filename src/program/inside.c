@@ -14,7 +14,17 @@
 
 int program_fail(const struct err *err)
 {
-    fprintf(stderr, "berth: %s\n", err->text);
+    struct str none = { 0 };
+
+    return program_fail_all(err, &none);
+}
+
+int program_fail_all(const struct err *err, const struct str *faults)
+{
+    if (faults->len)
+        fprintf(stderr, "berth: %s", faults->data);
+    else
+        fprintf(stderr, "berth: %s\n", err->text);
     if (err->code == -EACCES)
         return PROGRAM_NOT_ALLOWED;
     return err->code == -EINVAL ? PROGRAM_WRONG_USE : PROGRAM_FAILED;

@@ -13,6 +13,8 @@ enum { PROGRAM_FAILED = 1, PROGRAM_WRONG_USE = 2, PROGRAM_NOT_ALLOWED = 6 };
 
 /** Says why on stderr; returns the exit code that goes with it. */
 int program_fail(const struct err *err);
+/** The same of an error of which there are several: all of them, a line each; none: the error alone. */
+int program_fail_all(const struct err *err, const struct str *faults);
 
 /** Ends this process at once if BERTH_TEST_KILL_AT names the point. For kill tests. */
 void program_at_point(const char *point);

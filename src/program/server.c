@@ -26,8 +26,11 @@ int program_server(const struct server_flags *flags)
         .node_beat_ms = node_lease_beat_ms(flags->node_ttl_ms),
         .at_point = program_at_point,
     };
+    CLEANUP(str_fini) struct str faults = { 0 };
     struct err err = { 0 };
 
     mem_keep();
-    return server_serve(&options, config, &err) < 0 ? program_fail(&err) : 0;
+    if (server_serve(&options, config, &faults, &err) < 0)
+        return program_fail_all(&err, &faults);
+    return 0;
 }

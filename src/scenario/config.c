@@ -50,7 +50,8 @@ static void take_plugins(struct reader *r, const struct json_at *up, struct bert
     for (size_t i = 0; i < n; i++) {
         struct json_at at = json_at_item(&list, i), arguments = json_at_member(&at, "arguments");
         uses[i].name = "";
-        if (!CHECK_KEYS(&at, keys))
+        CHECK_KEYS(&at, keys);
+        if (!json_is_object(at.value))
             continue;
         if (!take_name(&at, "name", NULL, &uses[i].name) && !json_object_get(at.value, "name"))
             json_refuse(&at, PROBLEM_INVALID_FIELD, "a name is needed");
@@ -110,23 +111,32 @@ static const struct berth_value *take_object_value(struct reader *r, const struc
     return NULL;
 }
 
-/* "/tiers/0/plugins/1/name: no such plugin" as a fault beneath the configuration. */
-static void refuse_by_engine(const struct json_at *at, const struct err *err)
+/* Whether a pointer is another's, or leads beneath it. */
+static bool is_beneath(const char *pointer, const char *above)
 {
-    const char *colon = strstr(err->text, ": ");
+    size_t n = strlen(above);
+
+    return strncmp(pointer, above, n) == 0 && (!pointer[n] || pointer[n] == '/');
+}
+
+/* "/tiers/0/plugins/1/name: no such plugin" as a fault beneath the configuration. */
+static void refuse_by_engine(const char *text, void *arg)
+{
+    const struct json_at *at = arg;
+    const char *colon = strstr(text, ": ");
     char above[JSON_POINTER_SIZE];
     CLEANUP(freep) char *pointer = NULL;
 
     json_at_pointer(at, above);
-    if (err->text[0] != '/' || !colon)
+    if (text[0] != '/' || !colon)
         pointer = text_copy(above);
     else
-        pointer = text_format("%s%.*s", above, (int)(colon - err->text), err->text);
+        pointer = text_format("%s%.*s", above, (int)(colon - text), text);
     for (size_t i = 0; i < problem_n_kept(at->problem); i++)
-        if (text_eq(at->problem->fields[i].pointer, pointer))
+        if (is_beneath(pointer, at->problem->fields[i].pointer))
             return; /* what could not be read was told of */
     problem_add(at->problem, PROBLEM_INVALID_FIELD, pointer, "%s",
-                err->text[0] == '/' && colon ? colon + 2 : err->text);
+                text[0] == '/' && colon ? colon + 2 : text);
 }
 
 /* --- Files */
@@ -256,8 +266,7 @@ static void take_profile(struct reader *r, const struct json_at *up, struct take
 void config_take(struct reader *r, const struct json_at *at, struct taken_config *taken)
 {
     struct berth_config *out = &taken->config;
-    size_t n_faults = at->problem->n_fields;
-    struct err err = { 0 };
+    size_t n_faults;
 
     take_name(at, "profile", NULL, &out->profile);
     out->has_actions = take_words(r, at, "actions", &out->actions);
@@ -265,11 +274,12 @@ void config_take(struct reader *r, const struct json_at *at, struct taken_config
     take_shard(r, at, out);
     out->action_arguments = take_object_value(r, at, "actionArguments");
     out->policy = take_object_value(r, at, "policy");
+    n_faults = at->problem->n_fields;
     take_plugin_files(r, at, taken);
     take_profile(r, at, taken);
-    if (at->problem->n_fields == n_faults &&
-        berth_config_check_with(out, taken->plugins, taken->n_plugins, &err) < 0)
-        refuse_by_engine(at, &err);
+    /* What comes from files is there, or others would be refused for the lack of it. */
+    if (at->problem->n_fields == n_faults)
+        berth_config_faults(out, taken->plugins, taken->n_plugins, refuse_by_engine, (void *)at);
 }
 
 static bool begins_as_json(const char *text, size_t n)

@@ -51,6 +51,89 @@ TEST(config_is_read_whole_or_refused_with_the_path)
     }
 }
 
+/* A configuration and all that is wrong with it, a line each. */
+static const struct {
+    const char *name, *text, *faults;
+} many[] = {
+    { "actions, policy and tiers",
+      "actions: [alocate, allocate, preemt]\n"
+      "policy: {tie: packed, protectAfter: 5x, aging: {step: x, max: -1}}\n"
+      "tiers: [{plugins: [{name: prority}, {name: gang}, {name: gang}]}]\n",
+      "/policy/tie: one of id rank hash spread pack\n"
+      "/policy/protectAfter: \"5x\" is not a duration (such as 30s, 1h30m, 2d; units d h m s ms)\n"
+      "/policy/aging/step: \"x\" is not a duration (such as 30s, 1h30m, 2d; units d h m s ms)\n"
+      "/policy/aging/max: a whole number, 0 or more\n"
+      "/actions/0: no action alocate; did you mean allocate?\n"
+      "/actions/2: no action preemt; did you mean preempt?\n"
+      "/tiers/0/plugins/0/name: no plugin prority; did you mean priority?\n"
+      "/tiers/0/plugins/2/name: gang stands in tier 0 already\n" },
+    { "what could not be read, and the rest",
+      "actions: [alocate]\ntiers: [{plugins: [{name: drf, enabld: {}, arguments: {x: 1}}]}]\n",
+      "/tiers/0/plugins/0/enabld: unknown key \"enabld\"; did you mean \"enabled\"?\n"
+      "/actions/0: no action alocate; did you mean allocate?\n"
+      "/tiers/0/plugins/0/arguments/x: no such argument; plugin drf has none\n" },
+    { "arguments of actions",
+      "actionArguments: {preempt: {enableTopologyAwarePreemption: 7, a: 1}, enqueue: {b: 1}, c: "
+      "{}}",
+      "/actionArguments/preempt/enableTopologyAwarePreemption: true or false\n"
+      "/actionArguments/preempt/a: no such argument\n"
+      "/actionArguments/enqueue/b: no such argument; action enqueue has none\n"
+      "/actionArguments/c: no such action\n" },
+    { "arguments of a plugin that takes none",
+      "tiers: [{plugins: [{name: gang, arguments: {a: 1, b: 2}}]}]",
+      "/tiers/0/plugins/0/arguments/a: no such argument; plugin gang has none\n"
+      "/tiers/0/plugins/0/arguments/b: no such argument; plugin gang has none\n" },
+    { "names of resources",
+      "tiers: [{plugins: [{name: binpack, arguments: {binpack.resources: \"x, a;b\", "
+      "binpack.resources.z: 1, binpack.cpu: \"2\"}}]}]",
+      "/tiers/0/plugins/0/arguments/binpack.cpu: a number from -2147483648 to 2147483647\n"
+      "/tiers/0/plugins/0/arguments/binpack.resources: \"a;b\" is no name of a resource; names "
+      "stand apart by commas\n"
+      "/tiers/0/plugins/0/arguments/binpack.resources.z: z is not among binpack.resources\n" },
+    { "names twice, and those that count already",
+      "tiers: [{plugins: [{name: binpack, arguments: {binpack.resources: \"x,x\"}}, "
+      "{name: network-topology-aware, arguments: {hypernode.binpack.resources: cpu}}]}]",
+      "/tiers/0/plugins/0/arguments/binpack.resources: \"x\" stands here twice\n"
+      "/tiers/0/plugins/1/arguments/hypernode.binpack.resources: cpu counts already; name others "
+      "only\n" },
+    { "numbers below 0, and factors",
+      "tiers: [{plugins: [{name: nodeorder, arguments: {nodeaffinity.weight: -2, "
+      "podaffinity.weight: "
+      "1.5}}, {name: overcommit, arguments: {overcommit-factor: 0.5}}]}]",
+      "/tiers/0/plugins/0/arguments/podaffinity.weight: a whole number from -2147483648 to "
+      "2147483647\n"
+      "/tiers/0/plugins/0/arguments/nodeaffinity.weight: a number of 0 or more, not -2\n"
+      "/tiers/0/plugins/1/arguments/overcommit-factor: a number from 1 to 1000, not 0.5\n" },
+    { "objects within arguments",
+      "tiers: [{plugins: [{name: resource-strategy-fit, arguments: {resources: {cpu: {type: Most, "
+      "wight: 1}, memory: {type: LeastAllocated, weight: -1}}, sra: {enable: true, resources: a, "
+      "resourceWeight: {b: 2}}}}]}]",
+      "/tiers/0/plugins/0/arguments/resources/cpu/wight: no such argument; did you mean weight?\n"
+      "/tiers/0/plugins/0/arguments/resources/cpu/type: MostAllocated or LeastAllocated\n"
+      "/tiers/0/plugins/0/arguments/resources/memory/weight: a number of 0 or more, not -1\n"
+      "/tiers/0/plugins/0/arguments/sra/resourceWeight/b: b is not among resources\n" },
+    { "volcano takes what its reference reads past",
+      "profile: volcano\ntiers: [{plugins: [{name: binpack, arguments: {binpack.weight: -1, "
+      "binpack.resources: \"x,x,cpu\"}}, {name: overcommit, arguments: {overcommit-factor: "
+      "0.5}}]}]",
+      "" },
+};
+
+TEST(config_tells_all_that_is_wrong)
+{
+    ROW_EACH (c, many) {
+        CLEANUP(str_fini) struct str found = { 0 };
+        struct scenario_config *config = NULL;
+        struct problem problem = { 0 };
+
+        (void)!scenario_config_read(c->text, strlen(c->text), &config, &problem);
+        for (size_t i = 0; i < problem_n_kept(&problem); i++)
+            str_addf(&found, "%s: %s\n", problem.fields[i].pointer, problem.fields[i].text);
+        CHECK_TEXT(str_text(&found), c->faults);
+        scenario_config_free(config);
+    }
+}
+
 TEST(config_is_what_an_engine_takes)
 {
     static const char text[] = "profile: volcano\nactions: [allocate]\n"

@@ -229,48 +229,86 @@ static int show_held(struct call *call, struct reader *reader, struct err *err)
     return r;
 }
 
-/* Attempts of the job that lost nodes may run on. */
-struct kept {
-    uint64_t job;
-    json_t *list;
+/* Nodes that the job lost attempts with, each once. */
+struct lost {
+    json_t *nodes; /* an object by name */
+    struct attempt_key last;
+    size_t n; /* attempts looked at */
 };
 
-static int add_kept(const void *data, void *arg)
+static int add_lost(const void *data, void *arg)
 {
-    const struct row_node *row = data;
-    struct kept *kept = arg;
+    const struct row_attempt *row = data;
+    struct lost *lost = arg;
+
+    lost->last = (struct attempt_key){ row->job, (uint32_t)row->grp, (uint32_t)row->idx,
+                                       (uint32_t)row->number };
+    lost->n++;
+    if (row->cause == CAUSE_NODE_LOST)
+        json_object_set_new(lost->nodes, row->node, json_null());
+    return 0;
+}
+
+static int find_lost(struct reader *reader, uint64_t job, struct lost *lost, struct err *err)
+{
+    int r;
+
+    do {
+        bool is_first = !lost->last.number;
+        lost->n = 0;
+        r = reader_attempts(reader, job, is_first ? NULL : &lost->last, READER_ROWS_MAX, add_lost,
+                            lost, err);
+    } while (r >= 0 && lost->n == READER_ROWS_MAX);
+    return r;
+}
+
+/* Attempts of the job that a lost node may run on. */
+static void add_kept(const struct row_node *row, uint64_t job, json_t *list)
+{
     CLEANUP(json_decrefp) json_t *info = NULL;
     json_t *name;
     size_t i;
 
     if (row->state != NODE_LOST)
-        return 0;
+        return;
     info = show_read_object(row->info);
     json_array_foreach(json_object_get(info, "kept"), i, name)
     {
         struct name_parts parts = { 0 };
         struct err err = { 0 };
 
-        if (name_parse(json_string_value(name), &parts, &err) == 0 && parts.job == kept->job)
-            json_array_append_new(kept->list,
-                                  json_pack("{s:O,s:s}", "attempt", name, "node", row->name));
+        if (name_parse(json_string_value(name), &parts, &err) == 0 && parts.job == job)
+            json_array_append_new(list, json_pack("{s:O,s:s}", "attempt", name, "node", row->name));
     }
-    return 0;
 }
 
 int call_job_kept(struct call *call, struct reader *reader, struct err *err)
 {
     const struct call_job *job = call_job(call);
-    struct kept kept = { job->id, NULL };
-    int r = 0;
+    struct lost lost = { 0 };
+    json_t *list, *none;
+    const char *name;
+    int r;
 
     if (!job->spec || job->spec->on_disconnect != ON_DISCONNECT_KEEP)
         return 0;
-    kept.list = json_array();
-    r = reader_nodes(reader, add_kept, &kept, err);
-    if (json_array_size(kept.list))
-        show_set(call->answer, "kept", json_incref(kept.list));
-    json_decref(kept.list);
+    list = json_array();
+    lost.nodes = json_object();
+    r = find_lost(reader, job->id, &lost, err);
+    json_object_foreach(lost.nodes, name, none)
+    {
+        struct row_node *row = NULL;
+
+        if (r >= 0)
+            r = reader_node(reader, name, &row, err);
+        if (row)
+            add_kept(row, job->id, list);
+        row_free(ROW_NODE, row);
+    }
+    if (r >= 0 && json_array_size(list))
+        show_set(call->answer, "kept", json_incref(list));
+    json_decref(list);
+    json_decref(lost.nodes);
     return r < 0 ? r : 0;
 }
 

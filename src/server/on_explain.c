@@ -50,6 +50,9 @@ static void show_answer(struct call *call, const struct view_answer *answer)
         !evicts_for_all(call->server->options.engine))
         show_set(call->answer, "aboveMinimum", json_true());
     show_explanation(call->answer, call, answer, call_job(call)->spec, only);
+    if (answer->explanation.n_stopping)
+        show_set(call->answer, "stopping",
+                 show_stopping(call, answer->explanation.stopping, answer->explanation.n_stopping));
     call->revision = answer->revision;
 }
 

@@ -100,24 +100,6 @@ static bool begin_page(struct call *call, struct list *list)
     return false;
 }
 
-/* What narrows and is empty is a variable that was not set: all jobs are not what was meant. */
-static bool has_empty(struct call *call)
-{
-    static const char *const names[] = { "queue", "user",      "name", "label",
-                                         "state", "namespace", "since" };
-
-    for (size_t i = 0; i < COUNT_OF(names); i++) {
-        const char *value = call_query(call, names[i]);
-
-        if (value && !value[0]) {
-            problem_set(&call->problem, PROBLEM_BAD_REQUEST,
-                        "%s= is empty: leave it out where it is not to narrow", names[i]);
-            return true;
-        }
-    }
-    return false;
-}
-
 /* A queue that is not there has no jobs; that none of it has ended ones either tells a misspelt
  * name. */
 static int check_queue(struct call *call, struct reader *reader, const struct list *list,
@@ -139,8 +121,6 @@ static bool read_filter(struct call *call, struct list *list)
     struct job_filter *filter = &list->filter;
     int64_t before = 0;
 
-    if (has_empty(call))
-        return false;
     filter->queue = call_query(call, "queue");
     filter->user = call_query(call, "user");
     filter->name = call_query(call, "name");

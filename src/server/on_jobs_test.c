@@ -108,6 +108,40 @@ static const struct {
     { "an empty user", "?user=&queue=default", 400, "user= is empty" },
 };
 
+/* Of all lists, and of what else can be narrowed. */
+static const struct {
+    const char *name, *request, *says;
+} empty[] = {
+    { "a node's state", "GET /v1/nodes?state=", "state= is empty" },
+    { "a node's label", "GET /v1/nodes?label=", "label= is empty" },
+    { "a node's state, followed", "GET /v1/nodes?watch=1&state=", "state= is empty" },
+    { "a queue's state", "GET /v1/queues?state=", "state= is empty" },
+    { "an order's state", "GET /v1/orders?state=", "state= is empty" },
+    { "a task's state", "GET /v1/jobs/j-1/tasks?state=", "state= is empty" },
+    { "a task", "GET /v1/jobs/j-1/tasks?task=", "task= is empty" },
+    { "a type of events", "GET /v1/events?type=", "type= is empty" },
+    { "the job of events", "GET /v1/events?job=", "job= is empty" },
+    { "a resource", "GET /v1/queues/default/why?resource=", "resource= is empty" },
+    { "a node of an explanation", "GET /v1/jobs/j-1/explain?node=", "node= is empty" },
+    { "a limit", "GET /v1/nodes?limit=", "limit= is empty" },
+    { "a state that there is not", "GET /v1/nodes?state=redy", "did you mean ready?" },
+    { "a queue's", "GET /v1/queues?state=opn", "did you mean open?" },
+    { "an order's", "GET /v1/orders?state=wantd", "did you mean wanted?" },
+};
+
+TEST(what_is_empty_narrows_nothing_anywhere)
+{
+    struct serving s;
+
+    serving_start(&s);
+    ROW_EACH (c, empty) {
+        SERVING_EXPECT(&s, 400, c->request, "", NULL);
+        CHECK(strstr(serving_get(&s, "detail"), c->says));
+    }
+    SERVING_EXPECT(&s, 200, "GET /v1/nodes?sort=&cursor=", "", NULL);
+    serving_stop(&s);
+}
+
 TEST(what_would_narrow_nothing_is_no_filter)
 {
     struct serving s;

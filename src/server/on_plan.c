@@ -72,29 +72,6 @@ static void show_victims(struct call *call, const struct view_answer *answer)
     show_set(call->answer, "victims", list);
 }
 
-/* Who is being stopped already and must end first; named as far as the caller sees them. */
-static void show_stopping(struct call *call, const struct view_answer *answer)
-{
-    json_t *list = json_array();
-
-    for (size_t i = 0; i < answer->n_stopping; i++) {
-        const struct view_stopping *stopping = &answer->stopping[i];
-        const char *ns = stopping->namespace_;
-        json_t *object = json_object();
-        char name[NAME_ATTEMPT_SIZE];
-
-        if (call_sees(call, ns ? ns : "")) {
-            name_attempt(feed_job_number(stopping->attempt->job), stopping->attempt->group,
-                         stopping->attempt->index, stopping->attempt->attempt, name);
-            show_text(object, "attempt", name);
-            show_text(object, "job", stopping->attempt->job);
-        }
-        show_text(object, "node", stopping->node);
-        json_array_append_new(list, object);
-    }
-    show_set(call->answer, "stopping", list);
-}
-
 /* How many reservations of other jobs it would have the room of. */
 static void show_takes(struct call *call, const struct view_answer *answer)
 {
@@ -134,7 +111,8 @@ static void planned(const struct view_answer *answer, void *arg)
         show_victims(call, answer);
     show_takes(call, answer);
     if (answer->n_stopping)
-        show_stopping(call, answer);
+        show_set(call->answer, "stopping",
+                 show_stopping(call, answer->stopping, answer->n_stopping));
     show_set(call->answer, "reasons", plan_show_verdicts(answer, call->who.ns[0]));
     if (answer->explanation.nodes)
         show_why(call, answer);

@@ -326,6 +326,94 @@ TEST(explain_names_nodes_and_numbers)
     serving_stop(&s);
 }
 
+/* Another job's budget is named with what of it would do; whose it is, to who sees that job. */
+TEST(explain_names_a_budget_in_the_way)
+{
+    struct serving s;
+    struct hand hand;
+    char holder[64], token[80];
+    CLEANUP(freep) char *explain = NULL, *attempt = NULL;
+
+    begin(&s, &hand,
+          "{\"name\":\"a\",\"image\":\"oci:/i\",\"resources\":{\"cpu\":4},"
+          "\"budget\":{\"maxUnavailable\":\"0%\"}}",
+          holder);
+    attempt = text_format("%s/task.0#1", holder);
+    hand_start(&s, &hand, attempt);
+    SERVING_EXPECT(&s, 201, "POST /v1/jobs", "",
+                   "{\"name\":\"b\",\"namespace\":\"lab\",\"image\":\"oci:/i\",\"priority\":900,"
+                   "\"resources\":{\"cpu\":4}}");
+    explain = text_format("GET /v1/jobs/%s/explain?changes=10", serving_get(&s, "id"));
+    SERVING_EXPECT(&s, 200, explain, "", NULL);
+    CHECK_TEXT(serving_get(&s, "changes.0.kind"), "field");
+    CHECK_TEXT(serving_get(&s, "changes.0.job"), holder);
+    CHECK_TEXT(serving_get(&s, "changes.0.what"), holder);
+    CHECK_TEXT(serving_get(&s, "changes.0.pointer"), "/budget/maxUnavailable");
+    CHECK_TEXT(serving_get(&s, "changes.0.from"), "0%");
+    CHECK_TEXT(serving_get(&s, "changes.0.to"), "1%");
+    CHECK_TEXT(serving_get(&s, "changes.0.evicts"), "1");
+    SERVING_EXPECT(&s, 201, "POST /v1/tokens", "",
+                   "{\"name\":\"l\",\"rights\":\"user\",\"namespace\":\"lab\"}");
+    snprintf(token, sizeof(token), "%s", serving_get(&s, "token"));
+    SERVING_EXPECT_AS(&s, token, 200, explain, "", NULL);
+    CHECK_TEXT(serving_get(&s, "changes.0.pointer"), "/budget/maxUnavailable");
+    CHECK_TEXT(serving_get(&s, "changes.0.what"), "a job of another namespace");
+    CHECK_TEXT(serving_get(&s, "changes.0.job"), "(none)");
+    hand_end(&hand);
+    serving_stop(&s);
+}
+
+/* While room is being freed for a job nothing need be changed: explain, a plan and the queue tell who
+ * must end, and for whom. */
+TEST(what_is_being_freed_is_told_alike)
+{
+    struct serving s;
+    struct hand hand;
+    char holder[64], next[64];
+    CLEANUP(freep) char *explain = NULL, *attempt = NULL, *holders = NULL, *cancel = NULL;
+
+    begin(&s, &hand, "{\"name\":\"a\",\"image\":\"oci:/i\",\"resources\":{\"cpu\":4}}", holder);
+    attempt = text_format("%s/task.0#1", holder);
+    hand_start(&s, &hand, attempt);
+    SERVING_EXPECT(&s, 201, "POST /v1/jobs", "",
+                   "{\"name\":\"b\",\"image\":\"oci:/i\",\"priority\":900,"
+                   "\"resources\":{\"cpu\":4}}");
+    snprintf(next, sizeof(next), "%s", serving_get(&s, "id"));
+    hand_wait(&hand, "\"do\":\"stop\"");
+    explain = text_format("GET /v1/jobs/%s/explain", next);
+    SERVING_EXPECT(&s, 200, explain, "", NULL);
+    CHECK_TEXT(serving_get(&s, "code"), "WAITING_FOR_EVICTION");
+    CHECK_TEXT(serving_get(&s, "stopping.0.attempt"), attempt);
+    CHECK_TEXT(serving_get(&s, "stopping.0.node"), "n1");
+    CHECK_TEXT(serving_get(&s, "changes"), "(none)");
+    SERVING_EXPECT(&s, 200, "POST /v1/jobs?dryRun=1&changes=3", "",
+                   "{\"name\":\"c\",\"image\":\"oci:/i\",\"priority\":950,"
+                   "\"resources\":{\"cpu\":4}}");
+    CHECK_TEXT(serving_get(&s, "outcome"), "wait");
+    CHECK_TEXT(serving_get(&s, "takes"), "1");
+    CHECK_TEXT(serving_get(&s, "stopping.0.attempt"), attempt);
+    CHECK_TEXT(serving_get(&s, "explain.code"), "WAITING_FOR_EVICTION");
+    CHECK_TEXT(serving_get(&s, "explain.changes"), "(none)");
+    SERVING_EXPECT(&s, 200, "GET /v1/queues/default/why", "", NULL);
+    holders = text_format("[{\"job\":\"%s\",\"amount\":\"4\",\"stopping\":true},"
+                          "{\"job\":\"%s\",\"amount\":\"4\",\"held\":true}]",
+                          holder, next);
+    CHECK_TEXT(serving_get(&s, "allocated"), "0");
+    CHECK_TEXT(serving_get(&s, "stopping"), "4");
+    CHECK_TEXT(serving_get(&s, "held"), "4");
+    CHECK_TEXT(serving_get(&s, "holders"), holders);
+    /* Nothing is held any more; what is being stopped goes to the first in line all the same. */
+    cancel = text_format("DELETE /v1/jobs/%s", next);
+    SERVING_EXPECT(&s, 204, cancel, "", NULL);
+    SERVING_EXPECT(&s, 200, "POST /v1/jobs?dryRun=1&changes=3", "",
+                   "{\"name\":\"c\",\"image\":\"oci:/i\",\"priority\":950,"
+                   "\"resources\":{\"cpu\":4}}");
+    CHECK_TEXT(serving_get(&s, "stopping.0.attempt"), attempt);
+    CHECK_TEXT(serving_get(&s, "explain.changes"), "(none)");
+    hand_end(&hand);
+    serving_stop(&s);
+}
+
 TEST(explain_says_who_holds_the_rest_and_until_when)
 {
     struct serving s;

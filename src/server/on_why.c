@@ -26,13 +26,17 @@ static json_t *show_holders(const struct call *call, const struct view_answer *a
 {
     json_t *list = json_array();
 
-    for (size_t i = 0; i < answer->n_holders; i++) {
-        const struct berth_holder *holder = &answer->holders[i];
+    for (size_t i = 0; i < answer->holders.n; i++) {
+        const struct berth_holder *holder = &answer->holders.at[i];
         json_t *object = json_object();
 
         if (call_sees(call, holder->namespace_ ? holder->namespace_ : ""))
             show_text(object, "job", holder->job);
         show_amount(object, "amount", resource, holder->amount);
+        if (holder->is_leaving)
+            show_set(object, "stopping", json_true());
+        if (holder->is_promised)
+            show_set(object, "held", json_true());
         json_array_append_new(list, object);
     }
     return list;
@@ -46,6 +50,8 @@ static void show_why(struct call *call, const struct view_answer *answer, const 
     int64_t fair = amount_of(&view->fair_share, resource, &has_fair);
     int64_t allocated = amount_of(&view->allocated, resource, &has);
     int64_t cap = amount_of(&view->cap, resource, &has_cap);
+    int64_t stopping = amount_of(&view->stopping, resource, &has);
+    int64_t held = amount_of(&view->held, resource, &has);
 
     call->answer = json_object();
     show_text(call->answer, "queue", call->args[0]);
@@ -53,6 +59,10 @@ static void show_why(struct call *call, const struct view_answer *answer, const 
     show_amount(call->answer, "deserved", resource, deserved);
     show_amount(call->answer, "fairShare", resource, fair);
     show_amount(call->answer, "allocated", resource, allocated);
+    if (stopping)
+        show_amount(call->answer, "stopping", resource, stopping);
+    if (held)
+        show_amount(call->answer, "held", resource, held);
     show_amount(call->answer, "requested", resource, amount_of(&view->requested, resource, &has));
     show_amount(call->answer, "demand", resource, amount_of(&view->demand, resource, &has));
     if (has_cap)
@@ -62,8 +72,8 @@ static void show_why(struct call *call, const struct view_answer *answer, const 
     show_amount(call->answer, "below", resource, allocated < deserved ? deserved - allocated : 0);
     guarantees_show(call->state, resource, call->answer);
     show_set(call->answer, "holders", show_holders(call, answer, resource));
-    if (answer->n_more)
-        show_number(call->answer, "moreHolders", (int64_t)answer->n_more);
+    if (answer->holders.n_more)
+        show_number(call->answer, "moreHolders", (int64_t)answer->holders.n_more);
     call->revision = answer->revision;
     show_number(call->answer, "revision", (int64_t)call->revision);
 }

@@ -374,6 +374,18 @@ static bool takes_query(const struct route *route, const char *name)
     return false;
 }
 
+/* What narrows and is empty is a variable that was not set: all of it is not what was meant. Of a list from its
+ * beginning, in its own order, a cursor and an order may be; an agent narrows nothing, and may have none. */
+static bool check_value(struct call *call, const char *name, const char *value)
+{
+    if ((value && value[0]) || text_eq(name, "cursor") || text_eq(name, "sort") ||
+        call->route->right == RIGHT_AGENT)
+        return true;
+    problem_set(&call->problem, PROBLEM_BAD_REQUEST,
+                "%s= is empty: leave it out where it is not to narrow", name);
+    return false;
+}
+
 static bool check_queries(struct call *call)
 {
     for (size_t i = 0; i < http_n_queries(call->request); i++) {
@@ -385,6 +397,8 @@ static bool check_queries(struct call *call)
                         "the parameter `%s` is not known", name);
             return false;
         }
+        if (!check_value(call, name, value))
+            return false;
     }
     return true;
 }

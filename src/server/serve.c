@@ -73,12 +73,13 @@ static void run(struct server *server, const struct server_options *options)
     fdwatch_free(interrupt);
 }
 
-int server_serve(const struct server_options *flags, const char *path, struct err *err)
+int server_serve(const struct server_options *flags, const char *path, struct str *faults,
+                 struct err *err)
 {
     struct server_options options = { .log_level = LOG_INFO };
     struct server_config *config = NULL;
     struct server *server = NULL;
-    int r = path ? server_config_read(path, &config, err) : 0;
+    int r = path ? server_config_read(path, &config, faults, err) : 0;
 
     if (r < 0)
         return r;

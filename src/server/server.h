@@ -94,10 +94,12 @@ struct server_config;
 /**
  * Reads a configuration file.
  *
+ * @faults  gains all that is wrong with what it says, a line each; the first is the error too
  * Returns  0 and *out, yours to server_config_free; -EINVAL, the text naming file, line and member;
  *          others as the file system says
  */
-MUST_CHECK int server_config_read(const char *path, struct server_config **out, struct err *err);
+MUST_CHECK int server_config_read(const char *path, struct server_config **out, struct str *faults,
+                                  struct err *err);
 void server_config_free(struct server_config *config);
 /** What the file says; borrowed. */
 const struct server_options *server_config_options(const struct server_config *config);
@@ -107,9 +109,10 @@ const struct server_options *server_config_options(const struct server_config *c
  *
  * @flags   what the command line said; NULL and 0 where it did not
  * @config  the file's path, or NULL
+ * @faults  as server_config_read
  * Returns  0 after a signal; below 0 with the reason
  */
 MUST_CHECK int server_serve(const struct server_options *flags, const char *config,
-                            struct err *err);
+                            struct str *faults, struct err *err);
 
 #endif

@@ -278,6 +278,7 @@ static void read_scheduler(const struct json_at *top, struct server_config *conf
     }
     if (!found.n_fields)
         problem_add(top->problem, found.code, "/scheduler", "%s", found.detail);
+    top->problem->n_fields += found.n_fields - problem_n_kept(&found); /* counted, if not kept */
 }
 
 /* A time of which nothing is no sense; to leave it out is the way to the default. */
@@ -348,9 +349,10 @@ static int read_text(const char *text, size_t n, struct server_config *config,
     return problem->code ? -EINVAL : 0;
 }
 
-int server_config_read(const char *path, struct server_config **out, struct err *err)
+int server_config_read(const char *path, struct server_config **out, struct str *faults,
+                       struct err *err)
 {
-    CLEANUP(str_fini) struct str text = { 0 }, why = { 0 };
+    CLEANUP(str_fini) struct str text = { 0 };
     struct server_config *config;
     struct problem problem = { 0 };
     int r = file_read(AT_FDCWD, path, CONFIG_MAX_BYTES, &text, err);
@@ -362,9 +364,10 @@ int server_config_read(const char *path, struct server_config **out, struct err 
     config->path = text_copy(path);
     config->options.config = config->path;
     if (read_text(str_text(&text), text.len, config, &problem) < 0) {
-        problem_write(&problem, path, &why);
+        problem_write(&problem, path, faults);
         server_config_free(config);
-        return err_set(err, -EINVAL, "%.*s", (int)strcspn(str_text(&why), "\n"), str_text(&why));
+        return err_set(err, -EINVAL, "%.*s", (int)strcspn(str_text(faults), "\n"),
+                       str_text(faults));
     }
     *out = config;
     return 0;

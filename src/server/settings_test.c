@@ -11,7 +11,8 @@
 #include "server/server.h"
 
 /* Reads a configuration from a text; the file is gone afterwards. */
-static int read_text(const char *text, struct server_config **out, struct err *err)
+static int read_told(const char *text, struct server_config **out, struct str *faults,
+                     struct err *err)
 {
     char path[] = "/tmp/berth-settings-XXXXXX";
     int fd = mkstemp(path), r;
@@ -19,9 +20,31 @@ static int read_text(const char *text, struct server_config **out, struct err *e
     CHECK(fd >= 0);
     CHECK_EQ(file_write_all(fd, text, strlen(text)), 0);
     close(fd);
-    r = server_config_read(path, out, err);
+    r = server_config_read(path, out, faults, err);
     unlink(path);
     return r;
+}
+
+static int read_text(const char *text, struct server_config **out, struct err *err)
+{
+    CLEANUP(str_fini) struct str faults = { 0 };
+
+    return read_told(text, out, &faults, err);
+}
+
+TEST(all_that_is_wrong_is_told)
+{
+    CLEANUP(str_fini) struct str faults = { 0 };
+    struct server_config *config = NULL;
+    struct err err = { 0 };
+
+    CHECK_EQ(read_told("retain: 1x\nscheduler:\n  actions: [alocate]\n  policy: {tie: packed}\n",
+                       &config, &faults, &err),
+             -EINVAL);
+    CHECK(strstr(str_text(&faults), ":1:1: /retain: "));
+    CHECK(strstr(str_text(&faults), ":3:13: /scheduler/actions/0: no action alocate"));
+    CHECK(strstr(str_text(&faults), ":4:12: /scheduler/policy/tie: one of id "));
+    CHECK(strncmp(err.text, str_text(&faults), strlen(err.text)) == 0);
 }
 
 TEST(a_whole_file)
@@ -186,8 +209,9 @@ TEST(quotas_are_what_the_engine_is_told)
 TEST(a_file_that_is_not_there)
 {
     struct server_config *config;
+    struct str faults = { 0 };
     struct err err = { 0 };
 
-    CHECK_EQ(server_config_read("/nonexistent/berth.yaml", &config, &err), -ENOENT);
+    CHECK_EQ(server_config_read("/nonexistent/berth.yaml", &config, &faults, &err), -ENOENT);
     CHECK(strstr(err.text, "/nonexistent/berth.yaml"));
 }

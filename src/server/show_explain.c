@@ -1,6 +1,7 @@
 /* Show, explanations: see show_explain.h. */
 #include "server/show_explain.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/name.h"
@@ -214,6 +215,24 @@ static int64_t ask_of(const struct shown *shown, const char *resource, int64_t h
     return ask < mi ? ask : ask / mi * mi;
 }
 
+/* A field of another job: whose it is, as far as the caller sees it. */
+static void show_budget(json_t *object, const struct call *call, const struct berth_change *change)
+{
+    CLEANUP(str_fini) struct str pointer = { 0 }, from = { 0 }, to = { 0 };
+    const char *unit = change->is_percent ? "%" : "";
+
+    if (is_seen(call, change->namespace_))
+        show_text(object, "job", change->job);
+    show_text(object, "what",
+              is_seen(call, change->namespace_) ? change->job : "a job of another namespace");
+    str_addf(&pointer, "/budget/%s", change->key);
+    show_text(object, "pointer", str_text(&pointer));
+    str_addf(&from, "%" PRId64 "%s", change->from, unit);
+    str_addf(&to, "%" PRId64 "%s", change->to, unit);
+    show_text(object, "from", str_text(&from));
+    show_text(object, "to", str_text(&to));
+}
+
 static void show_field(json_t *object, const struct berth_change *change, const struct shown *shown)
 {
     enum wait_code waits = shown->answer->explanation.state;
@@ -285,6 +304,8 @@ static json_t *show_changes(const struct call *call, const struct shown *shown)
         show_text(object, "kind", is_event ? "event" : "field");
         if (is_event)
             show_event_change(object, call, change);
+        else if (change->kind == BERTH_CHANGE_BUDGET)
+            show_budget(object, call, change);
         else
             show_field(object, change, shown);
         if (change->n_evicted)
@@ -311,6 +332,26 @@ static void show_start(json_t *object, const struct call *call, const struct ber
         show_text(out, "ground", str_text(&text));
     }
     show_set(object, "start", out);
+}
+
+json_t *show_stopping(const struct call *call, const struct berth_stopping *stopping, size_t n)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < n; i++) {
+        json_t *object = json_object();
+        char name[NAME_ATTEMPT_SIZE];
+
+        if (is_seen(call, stopping[i].namespace_)) {
+            name_attempt(feed_job_number(stopping[i].job), stopping[i].group, stopping[i].index,
+                         stopping[i].attempt, name);
+            show_text(object, "attempt", name);
+            show_text(object, "job", stopping[i].job);
+        }
+        show_text(object, "node", stopping[i].node);
+        json_array_append_new(list, object);
+    }
+    return list;
 }
 
 /* What its queue may have before it takes nothing back from others any more. */

@@ -18,4 +18,7 @@
 void show_explanation(json_t *object, const struct call *call, const struct view_answer *answer,
                       const struct job_spec *spec, const char *only);
 
+/** Attempts whose end is waited for; named as far as the caller sees their jobs. */
+json_t *show_stopping(const struct call *call, const struct berth_stopping *stopping, size_t n);
+
 #endif

@@ -69,14 +69,7 @@ struct view_victim {
     const char *namespace_; /* of its job; NULL: none */
 };
 
-enum { STOPPING_MAX = 20 }; /* named of those whose end is waited for */
-
-/* An attempt that is being stopped already, and whose end a plan would wait for. */
-struct view_stopping {
-    const struct berth_task_ref *attempt;
-    const char *node;
-    const char *namespace_; /* of its job; NULL: none */
-};
+enum { STOPPING_MAX = BERTH_STOPPING_MAX }; /* named of those whose end is waited for */
 
 /* All of it lives in the arena, until the callback returns. */
 struct view_answer {
@@ -96,14 +89,14 @@ struct view_answer {
     size_t n_groups;
     const struct view_victim *victims; /* plan */
     size_t n_victims;
-    const struct view_stopping *stopping; /* plan */
+    const struct berth_stopping
+        *stopping; /* plan: who is being stopped already and must end first */
     size_t n_stopping;
     const struct job_spec *spec; /* plan, never: the job that was asked about */
     const char *queue_name;      /* plan: of the job */
     bool starts;                 /* plan: some of it would, now or after evictions */
     struct berth_queue_view queue;
-    const struct berth_holder *holders; /* queue, with a resource */
-    size_t n_holders, n_more;
+    struct berth_holders holders; /* queue, with a resource */
     struct berth_node_view node;
 };
 

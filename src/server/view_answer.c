@@ -78,7 +78,9 @@ static int explain_task(struct asked *asked, struct berth_engine *engine,
     if (r == 0 && question->name)
         r = berth_engine_checks(engine, in, &answer->task, question->name, &answer->arena,
                                 &answer->checks, &answer->n_checks, &answer->err);
-    if (r < 0 || !n_changes || answer->explanation.state == WAIT_NONE)
+    /* Where room is being freed for it nothing need be changed. */
+    if (r < 0 || !n_changes || answer->explanation.state == WAIT_NONE ||
+        answer->explanation.state == WAIT_WAITING_FOR_EVICTION)
         return r;
     r = berth_engine_changes(engine, in, &answer->task, &search, &answer->arena, &answer->changes,
                              &answer->err);
@@ -138,14 +140,15 @@ static bool is_same(const struct berth_task_ref *a, const struct berth_task_ref 
 }
 
 /* Whether the plan ends an attempt itself, or it is listed. */
-static bool is_named(const struct view_answer *answer, const struct view_stopping *list,
+static bool is_named(const struct view_answer *answer, const struct berth_stopping *list,
                      const struct berth_task_ref *attempt)
 {
     for (size_t i = 0; i < answer->n_victims; i++)
         if (is_same(&answer->victims[i].part->task, attempt))
             return true;
     for (size_t i = 0; i < answer->n_stopping; i++)
-        if (is_same(list[i].attempt, attempt))
+        if (list[i].index == attempt->index && text_eq(list[i].job, attempt->job) &&
+            text_eq(list[i].group, attempt->group))
             return true;
     return false;
 }
@@ -153,17 +156,24 @@ static bool is_named(const struct view_answer *answer, const struct view_stoppin
 /* Whose end it waits for who was told to stop before. */
 static void keep_stopping(struct view_answer *answer, const struct feed *feed)
 {
-    struct view_stopping *list = ARENA_NEW0_N(&answer->arena, struct view_stopping, STOPPING_MAX);
+    struct berth_stopping *list = ARENA_NEW0_N(&answer->arena, struct berth_stopping, STOPPING_MAX);
 
     for (size_t i = 0; i < answer->n_groups; i++) {
         for (size_t k = 0; k < answer->groups[i].n_parts; k++) {
             const struct berth_part *part = &answer->groups[i].parts[k];
 
-            for (size_t w = 0; w < part->n_waits && answer->n_stopping < STOPPING_MAX; w++)
-                if (!is_named(answer, list, &part->waits[w]))
-                    list[answer->n_stopping++] =
-                        (struct view_stopping){ &part->waits[w], part->node,
-                                                namespace_of(answer, feed, part->waits[w].job) };
+            for (size_t w = 0; w < part->n_waits && answer->n_stopping < STOPPING_MAX; w++) {
+                const struct berth_task_ref *attempt = &part->waits[w];
+                if (is_named(answer, list, attempt))
+                    continue;
+                list[answer->n_stopping++] =
+                    (struct berth_stopping){ .job = attempt->job,
+                                             .namespace_ = namespace_of(answer, feed, attempt->job),
+                                             .group = attempt->group,
+                                             .node = part->node,
+                                             .index = attempt->index,
+                                             .attempt = attempt->attempt };
+            }
         }
     }
     answer->stopping = list;
@@ -216,6 +226,7 @@ static int explain_plan(struct asked *asked, struct berth_engine *engine,
     const struct job_spec *spec = asked->spec;
     const struct berth_verdict *rest = find_rest(answer);
     size_t g = 0;
+    int r;
 
     if (!asked->question.explains || !rest)
         return 0;
@@ -225,7 +236,12 @@ static int explain_plan(struct asked *asked, struct berth_engine *engine,
                                             .group = spec->groups[g].name,
                                             .index = spec->groups[g].replicas - 1 };
     /* What would start it is asked only where it does not. */
-    return explain_task(asked, engine, in, answer->starts ? 0 : asked->question.n_changes);
+    r = explain_task(asked, engine, in, answer->starts ? 0 : asked->question.n_changes);
+    if (r == 0 && !answer->starts && !answer->n_stopping) {
+        answer->stopping = answer->explanation.stopping; /* promised it, and not held for it yet */
+        answer->n_stopping = answer->explanation.n_stopping;
+    }
+    return r;
 }
 
 /* Supposes the job that is asked about, the last in line. */
@@ -299,9 +315,9 @@ void asked_answer(struct asked *asked, struct berth_engine *engine, const struct
         r = berth_engine_queue(engine, in, asked->question.name, &answer->arena, &answer->queue,
                                &answer->err);
         if (r == 0 && asked->resource)
-            r = berth_engine_queue_holders(engine, asked->question.name, asked->resource,
+            r = berth_engine_queue_holders(engine, in, asked->question.name, asked->resource,
                                            HOLDERS_MAX, &answer->arena, &answer->holders,
-                                           &answer->n_holders, &answer->n_more, &answer->err);
+                                           &answer->err);
         break;
     case VIEW_NODE:
         r = berth_engine_node(engine, asked->question.name, &answer->arena, &answer->node,

@@ -84,6 +84,11 @@ static int configure(const struct berth_value *arguments, struct arena *arena, v
     return r;
 }
 
+static int check(const struct berth_value *arguments, struct err *err)
+{
+    return names_check(arguments, "binpack.resources", err);
+}
+
 static double score(struct session *s, struct plugin_use *use, const struct kind *kind,
                     const struct node *node)
 {
@@ -114,5 +119,6 @@ const struct plugin plugin_binpack = {
     .name = "binpack",
     .sees_lines = true,
     .configure = configure,
+    .check = check,
     .score = score,
 };

@@ -73,6 +73,11 @@ static int configure(const struct berth_value *arguments, struct arena *arena, v
     return 0;
 }
 
+static int check(const struct berth_value *arguments, struct err *err)
+{
+    return names_check(arguments, "hypernode.binpack.resources", err);
+}
+
 /* --- Gradients */
 
 static void pending_asks(struct session *s, const struct sub_job *sub, wide *sum)
@@ -400,6 +405,7 @@ const struct plugin plugin_network_topology_aware = {
     .name = "network-topology-aware",
     .sees_lines = true,
     .configure = configure,
+    .check = check,
     .is_local = is_local,
     .gradients = gradients,
     .domain_scores = domain_scores,

@@ -2,6 +2,8 @@
  * Overcommit: jobs are admitted until their least resources together are what the cluster has, and
  * a little more, since not all of them will run at once.
  */
+#include <errno.h>
+
 #include "engine/plugins.h"
 #include "engine/res.h"
 
@@ -29,6 +31,16 @@ static int configure(const struct berth_value *arguments, struct arena *arena, v
     if (a->factor < 1 || a->factor > 1000)
         a->factor = 1.2;
     return r;
+}
+
+static int check(const struct berth_value *arguments, struct err *err)
+{
+    const struct berth_value *factor = berth_value_get(arguments, "overcommit-factor");
+    double number;
+
+    if (!factor || !value_number(factor, &number) || (number >= 1 && number <= 1000))
+        return 0;
+    return err_set(err, -EINVAL, "/overcommit-factor: a number from 1 to 1000, not %g", number);
 }
 
 static void open_session(struct session *s, struct plugin_use *use)
@@ -89,6 +101,7 @@ static void job_enqueued(struct session *s, struct plugin_use *use, const struct
 const struct plugin plugin_overcommit = {
     .name = "overcommit",
     .configure = configure,
+    .check = check,
     .open = open_session,
     .job_enqueueable = job_enqueueable,
     .job_enqueued = job_enqueued,

@@ -205,6 +205,38 @@ static int configure(const struct berth_value *arguments, struct arena *arena, v
     return check_reserved(a, &proportional, err);
 }
 
+/* A weight of what is no resource of the part would weigh nothing. */
+static int check_weights(const struct berth_value *part, struct err *err)
+{
+    const struct berth_value *names = berth_value_get(part, "resources");
+    const struct berth_value *weights = berth_value_get(part, "resourceWeight");
+
+    for (size_t i = 0; weights && i < weights->n_members; i++) {
+        const char *key = weights->members[i].key;
+        char step[POINTER_STEP_SIZE];
+        if (!names_have(names ? names->text : "", key))
+            return err_set(err, -EINVAL, "/resourceWeight%s: %s is not among resources",
+                           pointer_step(key, step), key);
+    }
+    return 0;
+}
+
+static int check(const struct berth_value *arguments, struct err *err)
+{
+    static const char *const parts[] = { "sra", "proportional" };
+
+    for (size_t i = 0; i < COUNT_OF(parts); i++) {
+        const struct berth_value *part = berth_value_get(arguments, parts[i]);
+        char step[POINTER_STEP_SIZE];
+        int r = part ? names_check(part, "resources", err) : 0;
+        if (r == 0 && part)
+            r = check_weights(part, err);
+        if (r < 0)
+            return err_under(err, pointer_step(parts[i], step));
+    }
+    return 0;
+}
+
 /* The strategy of a resource: its own, or that of the longest prefix. */
 static const struct strategy *strategy_of(const struct arguments *a, const char *name)
 {
@@ -313,6 +345,7 @@ const struct plugin plugin_resource_strategy_fit = {
     .name = "resource-strategy-fit",
     .sees_lines = true,
     .configure = configure,
+    .check = check,
     .predicate = predicate,
     .score = score,
 };
