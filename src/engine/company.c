@@ -3,14 +3,18 @@
 
 #include "engine/terms.h"
 
+/* Which tasks a term is about: whom it means, of the class that has it, or whom all that the class requires mean. */
+enum whom { MEANT, OWN, REQUIRED };
+
 /* Where the tasks stand that one term is about. */
 struct stand {
+    enum whom whom;
     bool counts_leaving, counts_promised;
     uint64_t epoch, read; /* touches before number `read` are in it */
     uint32_t *part_of;    /* by node->at; NOWHERE: of none; NULL: nobody asked yet */
     uint32_t *n_on;       /* likewise: such tasks on the node */
     uint64_t *n_in;       /* by part */
-    uint64_t n;
+    uint64_t n;           /* in all parts */
 };
 
 /* What terms of a class are about. */
@@ -24,8 +28,9 @@ struct foreign {
 };
 
 struct company {
-    struct stand *meant[N_BONDS]; /* by term: the tasks that it means */
-    struct stand *own[N_BONDS];   /* likewise: tasks of the class itself */
+    struct stand
+        *meant[N_BONDS];        /* by term: the tasks that it means; NEAR: that all of them mean */
+    struct stand *own[N_BONDS]; /* likewise: tasks of the class itself */
     struct stand *there
         [2]; /* NEAR: of those whom it means, who are more than promised; with those who leave */
     struct foreign *keepers; /* AWAY */
@@ -33,68 +38,7 @@ struct company {
     size_t n_keepers, n_fans;
 };
 
-/* --- Where they stand */
-
-static void divide(struct session *s, const struct berth_pod_term *term, struct stand *stand)
-{
-    size_t n = s->model->nodes.n;
-
-    stand->part_of = ARENA_NEW0_N(&s->arena, uint32_t, n + 1);
-    stand->n_on = ARENA_NEW0_N(&s->arena, uint32_t, n + 1);
-    stand->n_in = ARENA_NEW0_N(&s->arena, uint64_t, term_divide(s, term, NULL, stand->part_of) + 1);
-}
-
-/* Whether a task is one of those that are counted: of the owner's, or whom the term means. */
-static bool counts(const struct stand *stand, const struct berth_pod_term *term,
-                   const struct kind *owner, bool own, const struct task *task)
-{
-    const struct kind *kind = task->group->kind;
-
-    if (task->state == BERTH_TASK_RELEASING && task->evicted && !stand->counts_leaving)
-        return false;
-    if (task->state == BERTH_TASK_PIPELINED && !stand->counts_promised)
-        return false;
-    return own ? kind == owner : term_means(term, owner, kind);
-}
-
-static void recount(struct stand *stand, const struct berth_pod_term *term,
-                    const struct kind *owner, bool own, const struct node *node)
-{
-    uint32_t part = stand->part_of[node->at], n = 0;
-
-    VEC_EACH (task, &node->tasks)
-        n += counts(stand, term, owner, own, *task);
-    stand->n = stand->n - stand->n_on[node->at] + n;
-    if (part != NOWHERE)
-        stand->n_in[part] = stand->n_in[part] - stand->n_on[node->at] + n;
-    stand->n_on[node->at] = n;
-}
-
-/* Brings a count up to date. */
-static void look(struct session *s, struct stand *stand, const struct berth_pod_term *term,
-                 const struct kind *owner, bool own, bool counts_leaving)
-{
-    struct model *model = s->model;
-    uint64_t now = model->touched_base + model->touched.n;
-    bool anew = !stand->part_of || stand->epoch != model->epoch ||
-                stand->counts_leaving != counts_leaving || now - stand->read > model->nodes.n ||
-                s->in.is_cold;
-
-    if (!stand->part_of)
-        divide(s, term, stand);
-    stand->counts_leaving = counts_leaving;
-    for (; !anew && stand->read < now; stand->read++)
-        recount(stand, term, owner, own,
-                model->nodes.at[model->touched.at[stand->read - model->touched_base]]);
-    if (!anew)
-        return;
-    NODE_EACH (node, model)
-        recount(stand, term, owner, own, node);
-    stand->epoch = model->epoch;
-    stand->read = now;
-}
-
-/* --- Classes */
+/* --- Terms */
 
 static const struct berth_pod_term *terms_of(const struct kind *kind, enum bond bond, size_t *n)
 {
@@ -122,6 +66,90 @@ static const struct berth_pod_term *terms_of(const struct kind *kind, enum bond 
     return NULL;
 }
 
+/* Whether a class is such as another requires: all its terms mean it, as in Kubernetes. */
+static bool is_required(const struct kind *owner, const struct kind *kind)
+{
+    size_t n;
+    const struct berth_pod_term *terms = terms_of(owner, NEAR, &n);
+
+    for (size_t i = 0; i < n; i++)
+        if (!term_means(&terms[i], owner, kind))
+            return false;
+    return n > 0;
+}
+
+/* --- Where they stand */
+
+static void divide(struct session *s, const struct berth_pod_term *term, struct stand *stand)
+{
+    size_t n = s->model->nodes.n;
+
+    stand->part_of = ARENA_NEW0_N(&s->arena, uint32_t, n + 1);
+    stand->n_on = ARENA_NEW0_N(&s->arena, uint32_t, n + 1);
+    stand->n_in = ARENA_NEW0_N(&s->arena, uint64_t, term_divide(s, term, NULL, stand->part_of) + 1);
+}
+
+/* Whether a task is one of those that are counted. */
+static bool counts(const struct stand *stand, const struct berth_pod_term *term,
+                   const struct kind *owner, const struct task *task)
+{
+    const struct kind *kind = task->group->kind;
+
+    if (task->state == BERTH_TASK_RELEASING && task->evicted && !stand->counts_leaving)
+        return false;
+    if (task->state == BERTH_TASK_PIPELINED && !stand->counts_promised)
+        return false;
+    switch (stand->whom) {
+    case MEANT:
+        return term_means(term, owner, kind);
+    case OWN:
+        return kind == owner;
+    case REQUIRED:
+        return is_required(owner, kind);
+    }
+    return false;
+}
+
+static void recount(struct stand *stand, const struct berth_pod_term *term,
+                    const struct kind *owner, const struct node *node)
+{
+    uint32_t part = stand->part_of[node->at], n = 0;
+
+    VEC_EACH (task, &node->tasks)
+        n += counts(stand, term, owner, *task);
+    if (part != NOWHERE) {
+        stand->n = stand->n - stand->n_on[node->at] + n;
+        stand->n_in[part] = stand->n_in[part] - stand->n_on[node->at] + n;
+    }
+    stand->n_on[node->at] = n;
+}
+
+/* Brings a count up to date. */
+static void look(struct session *s, struct stand *stand, const struct berth_pod_term *term,
+                 const struct kind *owner, bool counts_leaving)
+{
+    struct model *model = s->model;
+    uint64_t now = model->touched_base + model->touched.n;
+    bool anew = !stand->part_of || stand->epoch != model->epoch ||
+                stand->counts_leaving != counts_leaving || now - stand->read > model->nodes.n ||
+                s->in.is_cold;
+
+    if (!stand->part_of)
+        divide(s, term, stand);
+    stand->counts_leaving = counts_leaving;
+    for (; !anew && stand->read < now; stand->read++)
+        recount(stand, term, owner,
+                model->nodes.at[model->touched.at[stand->read - model->touched_base]]);
+    if (!anew)
+        return;
+    NODE_EACH (node, model)
+        recount(stand, term, owner, node);
+    stand->epoch = model->epoch;
+    stand->read = now;
+}
+
+/* --- Classes */
+
 typedef VEC_OF(struct foreign) foreign_vec;
 
 /* Terms of another class that mean this one. */
@@ -146,12 +174,12 @@ static struct foreign *keep_list(struct session *s, foreign_vec *found, size_t *
     return list;
 }
 
-static struct stand *stands_new(struct session *s, size_t n, bool counts_promised)
+static struct stand *stands_new(struct session *s, size_t n, enum whom whom, bool counts_promised)
 {
     struct stand *stands = ARENA_NEW0_N(&s->arena, struct stand, n + 1);
 
     for (size_t i = 0; i < n; i++)
-        stands[i].counts_promised = counts_promised;
+        stands[i] = (struct stand){ .whom = whom, .counts_promised = counts_promised };
     return stands;
 }
 
@@ -167,12 +195,12 @@ static struct company *company_of(struct session *s, struct kind *kind)
     kind->company_of = s->number;
     for (int bond = 0; bond < N_BONDS; bond++) {
         terms_of(kind, (enum bond)bond, &n);
-        c->meant[bond] = stands_new(s, n, true);
-        c->own[bond] = stands_new(s, n, true);
+        c->meant[bond] = stands_new(s, n, bond == NEAR ? REQUIRED : MEANT, true);
+        c->own[bond] = stands_new(s, n, OWN, true);
     }
     terms_of(kind, NEAR, &n);
-    c->there[false] = stands_new(s, n, false);
-    c->there[true] = stands_new(s, n, false);
+    c->there[false] = stands_new(s, n, REQUIRED, false);
+    c->there[true] = stands_new(s, n, REQUIRED, false);
     VEC_EACH (other, &s->model->anti_kinds)
         add_foreign(&keepers, *other, AWAY, kind);
     VEC_EACH (other, &s->model->choosy_kinds) {
@@ -200,7 +228,7 @@ static const struct stand *look_at_meant(struct session *s, struct kind *kind, e
     struct stand *stand = &company_of(s, kind)->meant[bond][i];
     size_t n;
 
-    look(s, stand, &terms_of(kind, bond, &n)[i], kind, false, counts_leaving);
+    look(s, stand, &terms_of(kind, bond, &n)[i], kind, counts_leaving);
     return stand;
 }
 
@@ -211,7 +239,7 @@ static const struct stand *look_at_owners(struct session *s, const struct foreig
     struct stand *stand = &company_of(s, foreign->kind)->own[foreign->bond][foreign->term];
     size_t n;
 
-    look(s, stand, &terms_of(foreign->kind, foreign->bond, &n)[foreign->term], foreign->kind, true,
+    look(s, stand, &terms_of(foreign->kind, foreign->bond, &n)[foreign->term], foreign->kind,
          counts_leaving);
     return stand;
 }
@@ -224,21 +252,34 @@ static int64_t n_beside(const struct stand *stand, const struct node *node)
     return part == NOWHERE ? 0 : (int64_t)stand->n_in[part];
 }
 
-bool company_holds(struct session *s, struct kind *kind, const struct node *node,
-                   bool counts_leaving)
+/* Whether those stand beside a node whom a class requires: by each term's parts. */
+static bool has_required(struct session *s, struct kind *kind, const struct node *node,
+                         bool counts_leaving)
 {
-    const struct company *c = company_of(s, kind);
     const struct berth_pod_term *terms;
+    bool are_beside = true, are_anywhere = false;
     size_t n;
 
     terms = terms_of(kind, NEAR, &n);
     for (size_t i = 0; i < n; i++) {
         const struct stand *stand = look_at_meant(s, kind, NEAR, i, counts_leaving);
-        /* The first of its sort may start the company where the topology exists. */
-        if (!n_beside(stand, node) &&
-            (stand->n || !term_means(&terms[i], kind, kind) || !term_value(&terms[i], node)))
+        if (!term_value(&terms[i], node))
             return false;
+        are_beside = are_beside && n_beside(stand, node);
+        are_anywhere = are_anywhere || stand->n;
     }
+    /* The first of its sort may start the company. */
+    return are_beside || (!are_anywhere && is_required(kind, kind));
+}
+
+bool company_holds(struct session *s, struct kind *kind, const struct node *node,
+                   bool counts_leaving)
+{
+    const struct company *c = company_of(s, kind);
+    size_t n;
+
+    if (!has_required(s, kind, node, counts_leaving))
+        return false;
     terms_of(kind, AWAY, &n);
     for (size_t i = 0; i < n; i++)
         if (n_beside(look_at_meant(s, kind, AWAY, i, counts_leaving), node))
@@ -257,7 +298,7 @@ static bool brings_its_own(const struct task *task, const struct berth_pod_term 
     for (size_t i = 0; i < job->n_tasks; i++) {
         const struct task *other = &job->tasks[i];
         if (other->state == BERTH_TASK_PIPELINED &&
-            term_means(term, task->group->kind, other->group->kind) &&
+            is_required(task->group->kind, other->group->kind) &&
             term_joins(term, task->node, other->node))
             return true;
     }
@@ -273,7 +314,7 @@ bool company_is_there(struct session *s, const struct task *task, bool counts_le
     terms = terms_of(kind, NEAR, &n);
     for (size_t i = 0; i < n; i++) {
         struct stand *stand = &company_of(s, kind)->there[counts_leaving][i];
-        look(s, stand, &terms[i], kind, false, counts_leaving);
+        look(s, stand, &terms[i], kind, counts_leaving);
         if (!n_beside(stand, task->node) && !brings_its_own(task, &terms[i]))
             return false;
     }
