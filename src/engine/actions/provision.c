@@ -455,6 +455,21 @@ static uint32_t n_placed(const struct job *job)
     return job_n_ready(job) + job->n[BERTH_TASK_PIPELINED];
 }
 
+/* Whether what has a place or is promised one is less than the job's minimum, or than one of its roles. */
+static bool lacks_some(const struct job *job)
+{
+    return n_placed(job) < job->min_available || job_lacks_roles(job);
+}
+
+/* Whether a task brings its job nearer to its minimum. */
+static bool is_of_use(const struct task *task)
+{
+    const struct job *job = task->group->job;
+
+    return group_lacks_role(task->group) ||
+           n_placed(job) + job_lacks_roles(job) < job->min_available;
+}
+
 /* Binds a gang whole, or nothing of it. */
 static bool bind_gang(struct way *way, struct job *job, const struct victims *tasks)
 {
@@ -469,7 +484,7 @@ static bool bind_gang(struct way *way, struct job *job, const struct victims *ta
         if (on_available(way, &stmt, task, task->group->kind))
             use_held(s, &stmt, held);
     }
-    if (job_n_ready(job) < job->min_available) {
+    if (!job_has_minimum(job)) {
         statement_discard(&stmt);
         return false;
     }
@@ -487,11 +502,11 @@ static enum outcome reserve_gang(struct way *way, struct job *job, const struct 
     enum outcome out = OUT_ROOM;
 
     way->is_reserve = true;
-    for (size_t i = 0; i < tasks->n && n_placed(job) < job->min_available && out == OUT_ROOM; i++)
-        if (tasks->at[i]->state == BERTH_TASK_PENDING)
+    for (size_t i = 0; i < tasks->n && lacks_some(job) && out == OUT_ROOM; i++)
+        if (tasks->at[i]->state == BERTH_TASK_PENDING && is_of_use(tasks->at[i]))
             out = go(way, &stmt, tasks->at[i]);
     way->is_reserve = false;
-    if (n_placed(job) >= job->min_available) {
+    if (!lacks_some(job)) {
         finish(way, &stmt, job);
         return OUT_ROOM;
     }
@@ -535,7 +550,7 @@ static void go_gang(struct way *way, struct job *job, const struct victims *task
     bool binds = way->is_whole || has_held(way->s, tasks);
     enum outcome out;
 
-    if ((binds && bind_gang(way, job, tasks)) || n_placed(job) >= job->min_available)
+    if ((binds && bind_gang(way, job, tasks)) || !lacks_some(job))
         return;
     out = reserve_gang(way, job, tasks);
     if (out == OUT_ROOM)
@@ -589,12 +604,12 @@ static void visit(struct way *way, struct job *job)
     seat->was_tried = true;
     n_failed = job->n[BERTH_TASK_FAILED];
     tasks = waiting(way, job);
-    if (job_n_ready(job) < job->min_available && job->min_available > 1) {
+    if (!job_has_minimum(job) && (job->min_available > 1 || job->has_roles)) {
         if (job->n[BERTH_TASK_FAILED] > n_failed)
             give_up_job(way, job, &tasks, WAIT_OVER_CAP); /* a gang is let in whole */
         else
             go_gang(way, job, &tasks);
-        if (job_n_ready(job) < job->min_available)
+        if (!job_has_minimum(job))
             return;
     }
     for (size_t i = 0; i < tasks.n && !session_is_spent(way->s); i++) {
