@@ -159,6 +159,28 @@ Y
     until_true 20 job_is "$id" cancelled
 }
 
+@test "what a lost node runs on is told of its job, as long as it is lost" {
+    start_proxy
+    start_agent far "$PROXY"
+    printf '{"command":["sh","-c","echo start $BERTH_NODE >>%s/ran; sleep 3232"],"runtime":"process","onDisconnect":"keep","grace":"1s"}' "$BATS_TEST_TMPDIR" >"$BATS_TEST_TMPDIR/keep.json"
+    id=$("$BERTH" submit -o id "$BATS_TEST_TMPDIR/keep.json")
+    until_true 20 job_is "$id" running
+    until_true 20 grep -q 'start far' "$BATS_TEST_TMPDIR/ran"
+    kill -STOP "$PROXY_PID"
+    until_true 30 node_is far lost
+    [ "$("$BERTH" job show "$id" -o json | jq -r '[.kept[] | .attempt + " " + .node] | join(" ")')" = "$id/task.0#1 far" ]
+    start_agent near
+    until_true 20 grep -q 'start near' "$BATS_TEST_TMPDIR/ran"
+    "$BERTH" job show "$id" | grep -q 'task.0#1.*far'
+    [ "$(pgrep -fc '^sleep 3232')" = 2 ]
+    kill -CONT "$PROXY_PID"
+    until_true 30 node_is far ready
+    until_true 30 sh -c "'$BERTH' job show $id -o json | jq -e '.kept // [] | length == 0'"
+    until_true 30 sh -c "[ \$(pgrep -fc '^sleep 3232') = 1 ]"
+    "$BERTH" cancel "$id"
+    until_true 20 job_is "$id" cancelled
+}
+
 @test "an agent that answers again in time keeps what it runs" {
     restart_server 60s
     start_proxy
