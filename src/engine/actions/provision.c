@@ -458,7 +458,7 @@ static uint32_t n_placed(const struct job *job)
 /* Whether what has a place or is promised one is less than the job's minimum, or than one of its roles. */
 static bool lacks_some(const struct job *job)
 {
-    return n_placed(job) < job->min_available || job_lacks_roles(job);
+    return job_is_short(job) || job_lacks_roles(job);
 }
 
 /* Whether a task brings its job nearer to its minimum. */
