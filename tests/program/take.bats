@@ -281,7 +281,7 @@ n_evictions() { events | jq '[.items[] | select(.type=="attempt.ended" and .obje
     until_true 20 sh -c "'$BERTH' explain $third | grep -q WAITING_FOR_EVICTION"
     run "$BERTH" explain "$third"
     echo "$output"
-    [[ $output == *"fits 0"*"free 0: 4 by $low/task.0#1 (stopping)"*"  1  $low on "*" ends"* ]]
+    [[ $output == *"waits for the end of $low/task.0#1 on "*"fits 0"*"free 0: 4 by $low/task.0#1 (stopping)"* ]]
     run "$BERTH" plan --priority 4 --cpu 2 --runtime process -- true
     echo "$output"
     [[ $output == *"held by $third"*"fits 0"*"(stopping), 3 by $third/task.0 (held for it)"* ]]
