@@ -46,8 +46,11 @@ static bool on_available(struct way *way, struct statement *stmt, struct task *t
 {
     struct session *s = way->s;
     struct choice choice;
+    struct why why;
     bool found;
 
+    if (!way->is_whole && !queue_may_allocate(s, task->group->job->queue, kind, &why))
+        return false; /* what is there may be kept for others */
     s->as = kind;
     found = fit_best(s, task, &choice);
     s->as = NULL;

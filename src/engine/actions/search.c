@@ -309,16 +309,23 @@ static void place(const struct search *search, struct statement *stmt, struct ta
         place_task(stmt, task, choice);
 }
 
+/* Whether the queue may have one more, of what nobody holds: where it takes from others, within its share alone. */
+static bool queue_lets(const struct search *search, const struct task *task)
+{
+    struct why why;
+
+    return queue_may_allocate(search->s, search->job->queue, task->group->kind, &why) &&
+           (!search->ways->reclaim || take_may_reclaim(search->s, task));
+}
+
 /* Puts a member where it is best: onto what nobody holds, or where it costs others least. */
 static bool place_best(const struct search *search, struct statement *stmt, struct task *task)
 {
     struct session *s = search->s;
     struct choice choice;
-    struct why why;
 
-    if (!queue_may_allocate(s, search->job->queue, task->group->kind, &why))
-        return false;
-    if (protect_best(s, task, &choice) && is_near_enough(search, choice.room)) {
+    if (queue_lets(search, task) && protect_best(s, task, &choice) &&
+        is_near_enough(search, choice.room)) {
         place(search, stmt, task, &choice);
         return true;
     }
@@ -456,7 +463,8 @@ static bool put_free(struct search *search, const struct turn *turn)
     struct statement stmt = { s, turn->mark };
 
     search->looks--;
-    if (fit_fail(s, class->kind, choice.node, &choice.room) != FAIL_NONE ||
+    if (!queue_lets(search, task) ||
+        fit_fail(s, class->kind, choice.node, &choice.room) != FAIL_NONE ||
         !is_near_enough(search, choice.room) || !protect_allows(s, task, choice.node))
         return false;
     place(search, &stmt, task, &choice);
@@ -547,10 +555,10 @@ static bool place_next(struct search *search, struct turn *turn)
 {
     struct session *s = search->s;
     struct class *class = &search->classes[turn->class];
-    struct why why;
 
-    if (!queue_may_allocate(s, search->job->queue, class->kind, &why))
-        return false;
+    if (!search->ways->clears &&
+        !queue_may_allocate(s, search->job->queue, class->kind, &(struct why){ 0 }))
+        return false; /* no node will do */
     for (; turn->pos < class->n_nodes && search->looks > 0; turn->pos++, turn->joint_way = 0) {
         /* Of two that are alike the first takes no less than the second. */
         if (class->like_last[turn->pos] && class->n_on[turn->pos] >= class->n_on[turn->pos - 1])

@@ -12,6 +12,7 @@
  */
 #include <string.h>
 
+#include "base/str.h"
 #include "engine/actions.h"
 #include "engine/actions/clear.h"
 #include "engine/actions/elsewhere.h"
@@ -156,16 +157,25 @@ bool take_may_reclaim(struct session *s, const struct task *task)
     return queue_is_preemptive(s, job->queue, task, job_rides(s, job));
 }
 
-bool take_held(struct session *s, struct task *task, bool reclaim)
+/* Whether a queue may have no more however much others give back: for its own sake, not for those above it or beside it. */
+static bool is_full_itself(struct session *s, const struct task *task)
 {
     const struct queue *queue = task->group->job->queue;
+    struct why why = { 0 };
+
+    if (queue_may_allocate(s, queue, task->group->kind, &why))
+        return false;
+    return why.code != WAIT_OVER_GUARANTEE_NOT_RECLAIMABLE &&
+           (why.code != WAIT_OVER_CAP || text_eq(why.blocker, queue->name));
+}
+
+bool take_held(struct session *s, struct task *task, bool reclaim)
+{
     int64_t wake_at_ms = s->wake_at_ms;
     bool may_be, took = false;
-    struct why why;
 
     if (!task_may_preempt(task) ||
-        (reclaim &&
-         (!queue_may_allocate(s, queue, task->group->kind, &why) || !take_may_reclaim(s, task))))
+        (reclaim && (is_full_itself(s, task) || !take_may_reclaim(s, task))))
         return false;
     may_be = victims_may_be(s, task->group->job, reclaim);
     /* On a machine on its way there may be room that nobody need lose. */

@@ -49,6 +49,8 @@ struct share_state {
     struct account *at; /* by queue->at; the top is at[n] */
     size_t n;
     bool has_guarantee, has_cap;
+    size_t *deepest_first; /* places in `at`, where a guarantee is given */
+    wide *kept;            /* scratch, likewise by place */
     struct tenant *tenant_list;
     size_t n_tenants;
     wide *live; /* scratch */
@@ -255,6 +257,23 @@ static int configure(const struct berth_value *arguments, struct arena *arena, v
     return arguments_read(arguments, known, COUNT_OF(known), NULL, a, err);
 }
 
+static int by_depth(const void *a, const void *b, void *arg)
+{
+    const struct share_state *state = arg;
+    size_t x = state->at[*(const size_t *)a].depth, y = state->at[*(const size_t *)b].depth;
+
+    return (x < y) - (x > y);
+}
+
+static void sort_by_depth(struct session *s, struct share_state *state)
+{
+    state->deepest_first = ARENA_NEW0_N(&s->arena, size_t, state->n + 1);
+    state->kept = ARENA_NEW0_N(&s->arena, wide, state->n + 1);
+    for (size_t i = 0; i < state->n; i++)
+        state->deepest_first[i] = i;
+    qsort_r(state->deepest_first, state->n, sizeof(size_t), by_depth, state);
+}
+
 /* What queues held counts for all above them. */
 static void add_past(struct session *s, struct share_state *state, int64_t half_ms)
 {
@@ -295,6 +314,8 @@ static void open_session(struct session *s, struct plugin_use *use)
         state->has_cap = state->has_cap || state->at[i].has_cap;
     }
     join_tree(s, state);
+    if (state->has_guarantee)
+        sort_by_depth(s, state);
     add_wants(s, state);
     add_up(s, state);
     for (uint32_t d = 0; d < s->model->dims.n; d++) {
@@ -399,6 +420,24 @@ static bool is_above(const struct account *a, const struct account *b)
     return false;
 }
 
+/*
+ * What others are guaranteed of a resource and do not use: a queue as much as those beneath it, or what it lacks itself, of
+ * which theirs is a part. Of those above one's own only what others beneath them lack counts.
+ */
+static wide kept_for_others(const struct share_state *state, const struct account *mine, uint32_t d)
+{
+    wide *kept = state->kept;
+
+    memset(kept, 0, (state->n + 1) * sizeof(*kept));
+    for (size_t i = 0; i < state->n; i++) {
+        size_t at = state->deepest_first[i];
+        const struct account *a = &state->at[at];
+        wide lacks = is_above(a, mine) ? 0 : a->guarantee[d] - a->there[d];
+        kept[a->up - state->at] += larger(lacks, kept[at]);
+    }
+    return kept[state->n];
+}
+
 /* What others are guaranteed and do not use stays free of what is there, unless one's own guarantee covers it. */
 static bool leaves_guarantees(const struct share_state *state, const struct account *mine,
                               const struct asks *asks, struct why *why)
@@ -407,14 +446,10 @@ static bool leaves_guarantees(const struct share_state *state, const struct acco
 
     for (size_t i = 0; i < asks->n; i++) {
         uint32_t d = asks->at[i].dim;
-        wide kept = 0, free;
+        wide kept, free;
         if (d == DIM_PODS || mine->there[d] + asks->at[i].value <= mine->guarantee[d])
             continue;
-        for (size_t k = 0; k < state->n; k++) {
-            const struct account *a = &state->at[k];
-            if (!is_above(a, mine) && a->guarantee[d] > a->there[d])
-                kept += a->guarantee[d] - a->there[d];
-        }
+        kept = kept_for_others(state, mine, d);
         free = top->deserved[d] - top->there[d] - kept;
         if (kept && asks->at[i].value > free)
             return refuse(why, WAIT_OVER_GUARANTEE_NOT_RECLAIMABLE, d, asks->at[i].value, free,
@@ -583,16 +618,38 @@ static wide *left_of(struct session *s, struct plugin_use *use, wide **left,
     return *at;
 }
 
-/* From queues that are over their fair share in what the node is short of. */
+/*
+ * In which of the resources that a task asks for its queue may have no more as it is, for the sake of queues above it, of
+ * its namespace or of what is kept free: who gives some of those back may help as who makes room on the node does.
+ */
+static bool *refused_of(struct session *s, struct plugin_use *use, const struct task *task)
+{
+    const struct share_state *state = use->state;
+    const struct account *a = account_of(use, task->group->job->queue);
+    const struct asks *asks = task_asks(task);
+    bool *refused = ARENA_NEW0_N(s->lists, bool, s->model->dims.n + 1);
+
+    for (size_t i = 0; a && i < asks->n; i++) {
+        const struct asks one = { &asks->at[i], 1 };
+        refused[asks->at[i].dim] =
+            !within_caps(a, &one, NULL) || !within_quotas(state, task->group->kind, &one, NULL) ||
+            (state->has_guarantee && !leaves_guarantees(state, a, &one, NULL));
+    }
+    return refused;
+}
+
+/* From queues that are over their fair share in what the node is short of, or the taker's queue. */
 static enum vote reclaimable(struct session *s, struct plugin_use *use, const struct task *task,
                              const struct victims *from, struct victims *to)
 {
     const struct asks *asks = task_asks(task);
     struct share_state *state = use->state;
     wide **left = ARENA_NEW0_N(s->lists, wide *, 2 * state->n + 1);
+    const bool *refused;
 
     if (s->policy->reclaim == RECLAIM_BY_PLUGINS)
         return VOTE_ABSTAIN;
+    refused = refused_of(s, use, task);
     for (size_t i = 0; i < from->n; i++) {
         const struct account *a = account_of(use, from->at[i]->group->job->queue);
         wide *held = left_of(s, use, left, from->at[i]);
@@ -602,8 +659,8 @@ static enum vote reclaimable(struct session *s, struct plugin_use *use, const st
         for (size_t k = 0; k < asks->n; k++) {
             uint32_t d = asks->at[k].dim;
             const struct column *c = &s->model->columns[d];
-            if (d == DIM_PODS || asks->at[k].value <= column_future(c, from->at[i]->node->at) ||
-                !asks_of(task_asks(from->at[i]), d))
+            if (d == DIM_PODS || !asks_of(task_asks(from->at[i]), d) ||
+                (asks->at[k].value <= column_future(c, from->at[i]->node->at) && !refused[d]))
                 continue;
             helps = true;
             over = over && held[d] > a->fair[d];
