@@ -14,8 +14,9 @@
 #include "engine/take.h"
 
 enum {
-    MOST_TRIES = 100, /* sets that the gang is placed anew with */
-    MOST_SETS = 10000 /* that are looked at of one job */
+    MOST_TRIES = 100,     /* sets that the gang is placed anew with */
+    MOST_LOOKS = 2000000, /* a member at a node, of all tries; one try is made whatever it costs */
+    MOST_SETS = 10000     /* that are looked at of one job */
 };
 
 struct moving {
@@ -23,7 +24,7 @@ struct moving {
     struct job *job;
     bool reclaim;
     struct saved found; /* what is known to do; it stands between tries */
-    size_t n_tries;
+    size_t n_tries, most_tries;
 };
 
 static bool is_placed(const struct moving *m)
@@ -172,7 +173,7 @@ static bool keep_most_of(struct moving *m, const struct saved *losses, const str
             set[i] = i;
         do {
             struct saved with;
-            if (m->n_tries >= MOST_TRIES || n_sets++ >= MOST_SETS)
+            if (m->n_tries >= m->most_tries || n_sets++ >= MOST_SETS)
                 return false;
             if (n_set && !can_spare(job, &gone, set, n_set))
                 continue;
@@ -218,6 +219,15 @@ static bool is_any_place_left(const struct moving *m)
            protect_best(s, &m->job->tasks[0], &choice);
 }
 
+/* As many as are cheap: each places all members anew. */
+static size_t most_tries(const struct moving *m)
+{
+    size_t looks = (m->job->n_tasks + 1) * (m->stmt->s->model->nodes.n + 1);
+    size_t n = MOST_LOOKS / looks + 1;
+
+    return n < MOST_TRIES ? n : MOST_TRIES;
+}
+
 void give_back_elsewhere(struct statement *stmt, struct job *job, bool reclaim)
 {
     struct moving m = { .stmt = stmt, .job = job, .reclaim = reclaim };
@@ -226,10 +236,11 @@ void give_back_elsewhere(struct statement *stmt, struct job *job, bool reclaim)
     if (!stmt->s->policy->gang_search_steps || !is_any_place_left(&m))
         return;
     m.found = statement_save(stmt);
+    m.most_tries = most_tries(&m);
     losses = list_losses(&m);
     if (m.found.n - losses.n < 2 && !tasks_pending(stmt->s, job, true).n)
         return;
-    for (size_t i = losses.n; i-- > 0 && m.n_tries < MOST_TRIES;) {
+    for (size_t i = losses.n; i-- > 0 && m.n_tries < m.most_tries;) {
         if (was_tried(&losses, i) || !keep(&m, &losses, &losses.at[i]))
             continue;
         losses = list_losses(&m);

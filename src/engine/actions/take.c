@@ -10,6 +10,7 @@
  * gang; a reservation is taken whole. Of the ways to make room the one that costs least is taken,
  * and who need not go is given back.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/str.h"
@@ -528,33 +529,76 @@ static bool search_as_a_whole(struct statement *stmt, struct job *job, const str
            (!reclaim || take_is_within(stmt->s, job));
 }
 
+static int by_value(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* What so many of the tasks ask of a resource at least; 0 if one of them asks for none. */
+static wide least_of(struct session *s, const struct victims *tasks, size_t n, uint32_t dim)
+{
+    int64_t *asked = ARENA_NEW0_N(s->lists, int64_t, tasks->n + 1);
+    wide sum = 0;
+
+    for (size_t i = 0; i < tasks->n; i++)
+        asked[i] = asks_of(task_asks(tasks->at[i]), dim);
+    qsort(asked, tasks->n, sizeof(*asked), by_value);
+    for (size_t i = 0; i < n && asked[0]; i++)
+        sum += asked[i];
+    return sum;
+}
+
+/* Whether what a job needs at least, in what each of its tasks asks for, is within its queue's share: else none of it is tried. */
+static bool may_be_within(struct session *s, const struct job *job, const struct victims *tasks)
+{
+    size_t has = job_n_ready(job) + job->n[BERTH_TASK_PIPELINED], needs = take_goal(s, job);
+    wide *least = ARENA_NEW0_N(s->lists, wide, s->model->dims.n + 1);
+
+    if (needs < has + 2 || tasks->n < needs - has)
+        return true;
+    for (uint32_t d = 0; d < s->model->dims.n; d++)
+        least[d] = least_of(s, tasks, needs - has, d);
+    return queue_may_take_back(s, job->queue, tasks->at[0]->group, least);
+}
+
+/* Members take room one by one, in their order, until the job has what it needs. */
+static void take_in_order(struct session *s, struct job *job, const struct victims *tasks,
+                          bool reclaim)
+{
+    /* What nobody holds comes first, so that the share is judged with all of the placement. */
+    for (size_t i = 0; i < tasks->n && take_is_short(s, job); i++)
+        if (take_is_of_use(s, tasks->at[i]))
+            take_free(s, tasks->at[i]);
+    for (size_t i = 0, n = s->log.n; i < tasks->n && take_is_short(s, job); i++) {
+        if (tasks->at[i]->state != BERTH_TASK_PENDING || !take_is_of_use(s, tasks->at[i]))
+            continue;
+        /* Who went for another may have left more than that needs; the share is judged all the same. */
+        if (s->log.n > n && (!reclaim || take_may_reclaim(s, tasks->at[i])))
+            take_free(s, tasks->at[i]);
+        if (tasks->at[i]->state == BERTH_TASK_PENDING)
+            take_held(s, tasks->at[i], reclaim);
+    }
+}
+
 /* All that a job needs, in a statement; or nothing. */
 static bool find_room(struct statement *stmt, struct job *job, bool reclaim)
 {
     struct session *s = stmt->s;
     struct victims tasks;
-    bool is_short;
+    bool is_short, is_hopeless;
 
     if (!take_is_short(s, job) || job->kept->topology.mode || job->kept->n_sub_groups)
         return false;
     if (has_failed(s, job, reclaim) || was_in_vain(s, job, reclaim) || seat_of(s, job)->was_taken)
         return false;
     tasks = tasks_pending(s, job, true); /* who asks for nothing may be short of a slot */
-    /* What nobody holds comes first, so that the share is judged with all of the placement. */
-    for (size_t i = 0; i < tasks.n && take_is_short(s, job); i++)
-        if (take_is_of_use(s, tasks.at[i]))
-            take_free(s, tasks.at[i]);
-    for (size_t i = 0, n = s->log.n; i < tasks.n && take_is_short(s, job); i++) {
-        if (tasks.at[i]->state != BERTH_TASK_PENDING || !take_is_of_use(s, tasks.at[i]))
-            continue;
-        /* Who went for another may have left more than that needs; the share is judged all the same. */
-        if (s->log.n > n && (!reclaim || take_may_reclaim(s, tasks.at[i])))
-            take_free(s, tasks.at[i]);
-        if (tasks.at[i]->state == BERTH_TASK_PENDING)
-            take_held(s, tasks.at[i], reclaim);
-    }
-    is_short = (take_is_short(s, job) || !job_is_pipelined(s, job)) &&
-               !search_as_a_whole(stmt, job, &tasks, reclaim);
+    is_hopeless = reclaim && !may_be_within(s, job, &tasks);
+    if (!is_hopeless)
+        take_in_order(s, job, &tasks, reclaim);
+    is_short = is_hopeless || ((take_is_short(s, job) || !job_is_pipelined(s, job)) &&
+                               !search_as_a_whole(stmt, job, &tasks, reclaim));
     if (is_short || !statement_has_losers(stmt)) {
         statement_discard(stmt);
         if (!looks_at_some(s))

@@ -789,3 +789,28 @@ TEST(take_comes_to_rest_when_nothing_arrives)
         world_fini(&w);
     }
 }
+
+TEST(take_tries_nobody_for_a_gang_that_would_pass_its_queues_share)
+{
+    char names[30][4];
+    struct world w;
+
+    world_init(&w);
+    world_queue(&w, "mine");
+    world_queue(&w, "other");
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        const char *node = names[i];
+        snprintf(names[i], sizeof(names[i]), "n%zu", i);
+        world_node(&w, node, 4);
+        running(&w, node, "other", 1, 4, 1, &node, 1);
+    }
+    waiting(&w, "gang", "mine", 5, 61, 61, 1); /* half of the cores are 60 */
+    world_cycle(&w);
+    CHECK_EQ(evicted(&w, "n0"), 0);
+    CHECK(w.out.counts.steps < 200); /* once each node, and not for each of its members */
+    world_end(&w, BERTH_JOB, &(struct berth_job){ .id = "gang" });
+    waiting(&w, "fits", "mine", 5, 60, 60, 1);
+    world_cycle(&w);
+    CHECK_EQ(w.out.counts.tasks_evicted, 60);
+    world_fini(&w);
+}
