@@ -162,6 +162,9 @@ static void take_plugin(struct reader *r, const struct json_at *at, struct taken
         return;
     }
     take_name(at, "sha256", NULL, &hash);
+    /* Where more is said of it than is understood nothing of it runs. */
+    if (json_is_object(at->value) && json_object_size(at->value) != 1 + (size_t)(hash != NULL))
+        return;
     if (!r->files)
         json_refuse(at, PROBLEM_INVALID_FIELD, "plugins cannot be loaded here");
     else if (files_plugin(r->files, path, hash, &file, &err) < 0)

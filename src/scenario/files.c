@@ -150,13 +150,25 @@ static int load_object(struct plugin_object *object, struct err *err)
     return 0;
 }
 
-static int object_new(const char *path, struct plugin_object **out, struct err *err)
+static int check_hash(const struct plugin_object *object, const char *hash, struct err *err)
+{
+    if (!hash || text_eq(hash, object->hash))
+        return 0;
+    return err_set(err, -EINVAL, "plugin %s: its SHA-256 is %s, not %s", object->path, object->hash,
+                   hash);
+}
+
+/* Code of another file than is asked for does not run: the hash comes first. */
+static int object_new(const char *path, const char *hash, struct plugin_object **out,
+                      struct err *err)
 {
     struct plugin_object *object = NEW0(struct plugin_object);
     int r;
 
     object->path = text_copy(path);
     r = hash_file(path, object->hash, err);
+    if (r == 0)
+        r = check_hash(object, hash, err);
     if (r == 0)
         r = load_object(object, err);
     if (r < 0)
@@ -175,15 +187,14 @@ int files_plugin(struct scenario_files *files, const char *path, const char *has
     VEC_EACH (known, &files->plugins)
         if (text_eq((*known)->path, path))
             object = *known;
-    if (!object) {
-        r = object_new(path, &object, err);
-        if (r < 0)
-            return r;
-        VEC_PUSH(&files->plugins, object);
+    if (object) {
+        *out = &object->file;
+        return check_hash(object, hash, err);
     }
-    if (hash && !text_eq(hash, object->hash))
-        return err_set(err, -EINVAL, "plugin %s: its SHA-256 is %s, not %s", path, object->hash,
-                       hash);
+    r = object_new(path, hash, &object, err);
+    if (r < 0)
+        return r;
+    VEC_PUSH(&files->plugins, object);
     *out = &object->file;
     return 0;
 }
