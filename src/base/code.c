@@ -36,9 +36,12 @@ const struct code_text wait_codes[WAIT_CODE_COUNT] = {
     [WAIT_OVER_CAP] = { "OVER_CAP", "It would take its queue or namespace over its cap.",
                         "Wait for work there to end, or raise the cap that is named.", 0 },
     [WAIT_OVER_GUARANTEE_NOT_RECLAIMABLE] = { "OVER_GUARANTEE_NOT_RECLAIMABLE",
-                                              "What it needs is held by work that may not be taken "
-                                              "from.",
-                                              "Wait for that work to end.", 0 },
+                                              "What is free is kept for what other queues are "
+                                              "guaranteed.",
+                                              "Wait for work to end, add nodes, or lower the "
+                                              "guarantee "
+                                              "of the queue that is named.",
+                                              0 },
     [WAIT_LARGER_THAN_QUEUE] = { "LARGER_THAN_QUEUE", "It asks for more than its queue's cap.",
                                  "Ask for less, or raise the cap.", 0 },
     [WAIT_LARGER_THAN_ANY_NODE] = { "LARGER_THAN_ANY_NODE",

@@ -139,7 +139,10 @@ static void explain_dim(struct session *s, struct kind *kind, uint32_t dim,
         reason->limit = largest(s->model, dim); /* wherever it might run */
     if (!best)
         return;
-    reason->free = column_idle(c, best->at) < 0 ? 0 : column_idle(c, best->at);
+    reason->free = column_idle(c, best->at);
+    if (reason->free >= reason->asked) /* what is free is promised */
+        reason->free = column_future(c, best->at);
+    reason->free = reason->free < 0 ? 0 : reason->free;
     reason->node = arena_text(s->out, best->id);
     if (reason->asked <= reason->limit) /* else it would not fit if nobody held anything */
         reason->blocker = holder_of(s, best, dim, NULL);

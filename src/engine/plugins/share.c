@@ -438,6 +438,21 @@ static wide kept_for_others(const struct share_state *state, const struct accoun
     return kept[state->n];
 }
 
+/* The queue for which most is kept. */
+static const char *keeper_of(const struct share_state *state, const struct account *mine,
+                             uint32_t d)
+{
+    const struct account *most = NULL;
+
+    for (size_t i = 0; i < state->n; i++) {
+        const struct account *a = &state->at[i];
+        if (!is_above(a, mine) && a->guarantee[d] > a->there[d] &&
+            (!most || a->guarantee[d] - a->there[d] > most->guarantee[d] - most->there[d]))
+            most = a;
+    }
+    return most ? most->queue->name : NULL;
+}
+
 /* What others are guaranteed and do not use stays free of what is there, unless one's own guarantee covers it. */
 static bool leaves_guarantees(const struct share_state *state, const struct account *mine,
                               const struct asks *asks, struct why *why)
@@ -453,7 +468,7 @@ static bool leaves_guarantees(const struct share_state *state, const struct acco
         free = top->deserved[d] - top->there[d] - kept;
         if (kept && asks->at[i].value > free)
             return refuse(why, WAIT_OVER_GUARANTEE_NOT_RECLAIMABLE, d, asks->at[i].value, free,
-                          top->deserved[d], NULL);
+                          top->deserved[d], why ? keeper_of(state, mine, d) : NULL);
     }
     return true;
 }
