@@ -231,6 +231,7 @@ TEST(engine_keeps_caps_guarantees_and_quotas)
     world_cycle(&w);
     CHECK_EQ(w.out.counts.tasks_placed, 5); /* 10, less 2 that run and 3 that are kept */
     CHECK_TEXT(world_waits(&w, "j2"), "OVER_GUARANTEE_NOT_RECLAIMABLE");
+    CHECK_TEXT(world_reason(&w, "j2")->blocker, "kept");
     world_tell(&w, BERTH_QUOTA,
                &(struct berth_quota){ .name = "q", .namespace_ = "ns", .hard = { &three, 1 } });
     world_cycle(&w);
@@ -421,6 +422,38 @@ TEST(engine_counts_for_a_quota_what_is_being_stopped)
         task.state = BERTH_TASK_RELEASING;
         world_fini(&w);
     }
+}
+
+TEST(engine_tells_what_is_free_beside_what_is_promised)
+{
+    struct berth_task_group group = { .name = "task", .replicas = 4 };
+    struct berth_job job = {
+        .id = "urgent", .queue = "default", .priority = 1, .min_available = 3, .n_groups = 1
+    };
+    struct world w;
+
+    world_init(&w);
+    world_queue(&w, "default");
+    world_node(&w, "n1", 7);
+    world_job(&w, "low", 1, 1, 4);
+    world_cycle(&w);
+    world_accept(&w, BERTH_TASK_RUNNING);
+    group.asks = world_amounts(&w, 2, 1);
+    job.groups = &group;
+    job.seq = 9;
+    world_tell(&w, BERTH_JOB, &job);
+    world_cycle(&w);
+    CHECK_EQ(w.out.counts.tasks_evicted, 1);
+    for (size_t i = 0; i < w.out.n_verdicts; i++) {
+        const struct berth_reason *reason = w.out.verdicts[i].reason;
+        if (reason->code != WAIT_INSUFFICIENT_CPU)
+            continue;
+        CHECK_EQ(reason->asked, 2000);
+        CHECK_EQ(reason->free, 1000); /* three are, but six of seven are promised */
+        world_fini(&w);
+        return;
+    }
+    CHECK(!"the fourth task is told what it lacks");
 }
 
 TEST(engine_joins_what_comes_late)
