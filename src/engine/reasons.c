@@ -13,6 +13,7 @@
 #include "engine/explain.h"
 #include "engine/fit.h"
 #include "engine/lines.h"
+#include "engine/res.h"
 #include "engine/session.h"
 #include "engine/topology.h"
 
@@ -397,6 +398,39 @@ static const struct berth_reason *gang_reason(struct session *s, struct job *job
     return reason;
 }
 
+/* What a job's minimum asks for together, where it is known which tasks make it up: all, or of some that are alike. */
+static struct asks asks_of_minimum(struct session *s, const struct job *job)
+{
+    struct asks asks = { ARENA_NEW0_N(&s->arena, struct ask, s->model->dims.n + 1), 0 };
+    wide *sum = res_new(s);
+
+    if (job->min_available < job->n_tasks && !is_alike(job))
+        return asks;
+    for (size_t i = 0; i < job->n_groups; i++)
+        res_add_asks(sum, kind_charge(s->model, job->groups[i].kind),
+                     job->min_available < job->n_tasks ? (i ? 0 : (int64_t)job->min_available)
+                                                       : (int64_t)job->groups[i].spec->replicas);
+    for (uint32_t d = 0; d < s->model->dims.n; d++)
+        if (sum[d] > 0)
+            asks.at[asks.n++] = (struct ask){ d, wide_clamp(sum[d]) };
+    return asks;
+}
+
+/* A gang whose minimum is more than its queue's cap, or one above it, though each of its tasks is less; NULL: it is not. */
+static const struct berth_reason *minimum_never(struct session *s, const struct job *job)
+{
+    struct why why = { .dim = NOWHERE };
+    struct kind all;
+
+    if (s->setup->is_reference || job->min_available < 2 || !job->n_groups || !job->queue ||
+        !job->queue->kept)
+        return NULL;
+    all = kind_asking(s->model, job->groups[0].kind, asks_of_minimum(s, job));
+    if (queue_may_allocate(s, job->queue, &all, &why) || why.code != WAIT_LARGER_THAN_QUEUE)
+        return NULL;
+    return why_reason(s, &why, 0);
+}
+
 const struct berth_reason *kind_never(struct session *s, const struct job *job, struct kind *kind)
 {
     struct berth_reason *reason = ARENA_NEW0(s->out, struct berth_reason);
@@ -428,7 +462,7 @@ const struct berth_reason *kind_never(struct session *s, const struct job *job, 
         reason->needed = job->min_available;
         reason->placed = (uint32_t)most_ever(s, kind, true);
     } else {
-        return NULL;
+        return minimum_never(s, job);
     }
     list_counts(s, &counts, reason);
     return reason;
@@ -748,6 +782,7 @@ static void job_verdicts(struct session *s, struct verdicts *v, struct job *job)
 {
     uint32_t n = job->n[BERTH_TASK_PENDING] + job->n[BERTH_TASK_PIPELINED];
     struct seat *seat = job->seated == s->number ? job->seat : NULL;
+    const struct berth_reason *never = NULL;
     const char *id;
 
     for (size_t i = 0; seat && seat->held && i < job->n_groups; i++)
@@ -759,6 +794,13 @@ static void job_verdicts(struct session *s, struct verdicts *v, struct job *job)
     mind_aging(s, job);
     if (!seat->why.code && !seat->was_tried)
         job_is_open(s, job, &seat->why);
+    if ((seat->why.code == WAIT_OVER_CAP || seat->stuck) && job_is_short(job) &&
+        !is_larger_than_cluster(s, job))
+        never = minimum_never(s, job);
+    if (never) {
+        add(s, v, id, NULL, n, never);
+        return;
+    }
     if (seat->why.code) {
         add(s, v, id, NULL, n, job_reason(s, job, seat));
         return;
