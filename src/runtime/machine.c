@@ -3,6 +3,7 @@
  *
  * It makes nothing that stays: what it mounts or unshares is in a child that ends.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -118,15 +119,33 @@ static void probe_groups(struct machine *out)
         note_v2_controllers(out);
 }
 
+#define PROBE "berth-probe-" /* and the process that looks */
+
+/* Groups of processes that were killed while they looked. */
+static void remove_dead_probes(const char *root)
+{
+    DIR *dir = opendir(root);
+    const struct dirent *entry;
+
+    while (dir && (entry = readdir(dir))) {
+        int pid;
+        if (sscanf(entry->d_name, PROBE "%d", &pid) == 1 && kill(pid, 0) < 0 && errno == ESRCH)
+            unlinkat(dirfd(dir), entry->d_name, AT_REMOVEDIR);
+    }
+    if (dir)
+        closedir(dir);
+}
+
 /* cgroup.kill is in every group but the topmost, since Linux 5.14: only making one tells. */
 static void probe_group_kill(struct machine *out)
 {
+    const char *root = out->controllers[CONTROLLER_UNIFIED].path;
     char dir[160], path[192];
 
     if (!out->controllers[CONTROLLER_UNIFIED].is_writable)
         return;
-    snprintf(dir, sizeof(dir), "%s/berth-probe-%d", out->controllers[CONTROLLER_UNIFIED].path,
-             (int)getpid());
+    remove_dead_probes(root);
+    snprintf(dir, sizeof(dir), "%s/" PROBE "%d", root, (int)getpid());
     if (mkdir(dir, 0755) < 0)
         return;
     snprintf(path, sizeof(path), "%s/cgroup.kill", dir);

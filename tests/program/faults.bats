@@ -293,3 +293,14 @@ server_goes_on() {
     until_true 20 sh -c '! pgrep -f "^sleep 4343"'
     "$BERTH" run --quiet --runtime process -- /bin/true
 }
+
+@test "the group of a process that was killed while it looked at the machine is removed by the next one" {
+    root=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/self/mounts)
+    dead=$root/berth-probe-$(sh -c 'echo $$') lives=$root/berth-probe-$$
+    [ -n "$root" ] && mkdir "$dead" "$lives" || skip "needs a control group hierarchy of version 2 that can be written"
+    start_dev
+    left=$(cd "$root" && echo berth-probe-*)
+    rmdir "$lives"
+    [ ! -d "$dead" ]
+    [[ $left == *"berth-probe-$$"* ]]
+}
