@@ -360,13 +360,6 @@ struct argument {
  * its kind, and left to the caller; any other name is an error. */
 MUST_CHECK int arguments_read(const struct berth_value *object, const struct argument *known,
                               size_t n, const struct argument *family, void *out, struct err *err);
-/**
- * Refuses what would be read past in a text of resources' names ("a, b"): what is no name, one that stands twice
- * or is cpu or memory, and an argument "KEY.NAME" whose NAME is none of them.
- */
-MUST_CHECK int names_check(const struct berth_value *object, const char *key, struct err *err);
-/** Whether such a text has a name. */
-bool names_have(const char *names, const char *name);
 /** Puts a pointer's step in front of an error's text; returns its code. */
 int err_under(struct err *err, const char *step);
 enum { POINTER_STEP_SIZE = 120 };

@@ -195,8 +195,7 @@ struct group {
     struct kind *kind; /* its class of like tasks */
     struct task *tasks;
     uint32_t at;
-    uint32_t
-        role; /* the place of its role's minimum in its job's list, or NOWHERE: none that binds */
+    uint32_t role; /* the place of its role's minimum in its job's list; NOWHERE: none binds */
     uint32_t n[BERTH_TASK_STATE_COUNT];
     uint32_t n_backed_off; /* tasks with a not_before_ms */
     uint32_t weighed;      /* how many were pending when the job was weighed */

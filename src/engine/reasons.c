@@ -794,10 +794,9 @@ static void job_verdicts(struct session *s, struct verdicts *v, struct job *job)
     mind_aging(s, job);
     if (!seat->why.code && !seat->was_tried)
         job_is_open(s, job, &seat->why);
-    if ((seat->why.code == WAIT_OVER_CAP || seat->stuck) && job_is_short(job) &&
-        !is_larger_than_cluster(s, job))
+    if ((seat->why.code == WAIT_OVER_CAP || seat->stuck) && job_is_short(job))
         never = minimum_never(s, job);
-    if (never) {
+    if (never && !is_larger_than_cluster(s, job)) {
         add(s, v, id, NULL, n, never);
         return;
     }

@@ -34,6 +34,7 @@ static void hold_parts(struct session *s, struct held_room *room)
             !fit_suits(s, task->group->kind, node))
             continue;
         statement_pipeline(&stmt, task, node, r->purpose == BERTH_FOR_EVICTION, 0);
+        session_note_company(s, task);
         room->at[room->n] = task;
         room->on[room->n++] = node;
     }

@@ -107,6 +107,15 @@ void session_wake_at(struct session *s, int64_t at_ms)
         s->wake_at_ms = at_ms;
 }
 
+void session_note_company(struct session *s, struct task *task)
+{
+    const struct berth_affinity *affinity = task->group->spec->affinity;
+
+    if (affinity && affinity->n_pod_required && task->evicted &&
+        task->state == BERTH_TASK_PIPELINED)
+        VEC_PUSH(&s->in_company, task);
+}
+
 bool session_is_spent(struct session *s)
 {
     if ((s->in.max_tasks && s->n_placed >= s->in.max_tasks) ||
@@ -347,6 +356,21 @@ uint32_t job_lacks_roles(const struct job *job)
 uint32_t group_lacks_role(const struct group *group)
 {
     return group->role == NOWHERE ? 0 : role_lacks(group->job, group->role);
+}
+
+static uint32_t n_placed(const struct job *job)
+{
+    return job_n_ready(job) + job->n[BERTH_TASK_PIPELINED];
+}
+
+bool job_lacks(const struct job *job, uint32_t goal)
+{
+    return n_placed(job) < goal || job_lacks_roles(job);
+}
+
+bool group_is_lacking(const struct group *group, uint32_t goal)
+{
+    return group_lacks_role(group) || n_placed(group->job) + job_lacks_roles(group->job) < goal;
 }
 
 bool job_has_minimum(const struct job *job)

@@ -114,8 +114,7 @@ struct session {
     const char *action;               /* that runs */
     const char *reservation;          /* whose room is being bound */
     VEC_OF(struct held_room *) rooms; /* held when it began, by rank */
-    VEC_OF(struct task *)
-    in_company; /* for whom others were evicted and who require company; or were, and did */
+    VEC_OF(struct task *) in_company; /* see session_note_company */
     int64_t wake_at_ms;
     uint64_t n_placed, n_evicted, n_reserved, n_taken, n_steps;
     bool limited;
@@ -152,6 +151,11 @@ struct session *session_open(struct model *model, const struct setup *setup,
 void session_close(struct session *s);
 /** Time alone could change something at that instant. */
 void session_wake_at(struct session *s, int64_t at_ms);
+/**
+ * Notes a task that is promised room for which others were evicted, and that requires company: who is that must not go
+ * before it begins.
+ */
+void session_note_company(struct session *s, struct task *task);
 /** Whether a limit was reached. */
 bool session_is_spent(struct session *s);
 /** A job's own state, made on first use. */
@@ -191,6 +195,10 @@ bool job_roles_hold(const struct job *job, int what);
 uint32_t job_lacks_roles(const struct job *job);
 /** Likewise of a group's role alone. */
 uint32_t group_lacks_role(const struct group *group);
+/** Whether a job has less than so many tasks, or than a role's minimum, with what it is promised. */
+bool job_lacks(const struct job *job, uint32_t goal);
+/** Whether one more of a group brings its job nearer to that. */
+bool group_is_lacking(const struct group *group, uint32_t goal);
 
 /* What a job has beside its minimum: of its tasks, and of each of its roles. */
 /** Whether a job holds its minimum, of each role too. */

@@ -80,8 +80,6 @@ void statement_pipeline(struct statement *stmt, struct task *task, struct node *
     assert(task->state == BERTH_TASK_PENDING);
     change(stmt->s, &op, BERTH_TASK_PIPELINED, node);
     task->evicted = evicted;
-    if (evicted && task->group->spec->affinity && task->group->spec->affinity->n_pod_required)
-        VEC_PUSH(&stmt->s->in_company, task);
     tell(stmt->s, HOOKED_ON_ALLOCATE, task);
 }
 
@@ -190,8 +188,10 @@ bool statement_commit(struct statement *stmt, struct job *job)
     if (job && statement_has_losers(stmt))
         keep_rooms(s, job);
     answer_ops(s, &s->log.at[stmt->mark], n, job);
-    for (size_t i = stmt->mark; i < s->log.n; i++)
+    for (size_t i = stmt->mark; i < s->log.n; i++) {
         s->log.at[i].is_sealed = true;
+        session_note_company(s, s->log.at[i].task);
+    }
     stmt->mark = s->log.n;
     return true;
 }

@@ -89,8 +89,7 @@ struct view_answer {
     size_t n_groups;
     const struct view_victim *victims; /* plan */
     size_t n_victims;
-    const struct berth_stopping
-        *stopping; /* plan: who is being stopped already and must end first */
+    const struct berth_stopping *stopping; /* plan: who is being stopped, and must end first */
     size_t n_stopping;
     const struct job_spec *spec; /* plan, never: the job that was asked about */
     const char *queue_name;      /* plan: of the job */

@@ -458,21 +458,6 @@ static uint32_t n_placed(const struct job *job)
     return job_n_ready(job) + job->n[BERTH_TASK_PIPELINED];
 }
 
-/* Whether what has a place or is promised one is less than the job's minimum, or than one of its roles. */
-static bool lacks_some(const struct job *job)
-{
-    return job_is_short(job) || job_lacks_roles(job);
-}
-
-/* Whether a task brings its job nearer to its minimum. */
-static bool is_of_use(const struct task *task)
-{
-    const struct job *job = task->group->job;
-
-    return group_lacks_role(task->group) ||
-           n_placed(job) + job_lacks_roles(job) < job->min_available;
-}
-
 /* Binds a gang whole, or nothing of it. */
 static bool bind_gang(struct way *way, struct job *job, const struct victims *tasks)
 {
@@ -505,11 +490,12 @@ static enum outcome reserve_gang(struct way *way, struct job *job, const struct 
     enum outcome out = OUT_ROOM;
 
     way->is_reserve = true;
-    for (size_t i = 0; i < tasks->n && lacks_some(job) && out == OUT_ROOM; i++)
-        if (tasks->at[i]->state == BERTH_TASK_PENDING && is_of_use(tasks->at[i]))
+    for (size_t i = 0; i < tasks->n && job_lacks(job, job->min_available) && out == OUT_ROOM; i++)
+        if (tasks->at[i]->state == BERTH_TASK_PENDING &&
+            group_is_lacking(tasks->at[i]->group, job->min_available))
             out = go(way, &stmt, tasks->at[i]);
     way->is_reserve = false;
-    if (!lacks_some(job)) {
+    if (!job_lacks(job, job->min_available)) {
         finish(way, &stmt, job);
         return OUT_ROOM;
     }
@@ -553,7 +539,7 @@ static void go_gang(struct way *way, struct job *job, const struct victims *task
     bool binds = way->is_whole || has_held(way->s, tasks);
     enum outcome out;
 
-    if ((binds && bind_gang(way, job, tasks)) || !lacks_some(job))
+    if ((binds && bind_gang(way, job, tasks)) || !job_lacks(job, job->min_available))
         return;
     out = reserve_gang(way, job, tasks);
     if (out == OUT_ROOM)

@@ -556,8 +556,7 @@ static bool place_next(struct search *search, struct turn *turn)
     struct session *s = search->s;
     struct class *class = &search->classes[turn->class];
 
-    if (!search->ways->clears &&
-        !queue_may_allocate(s, search->job->queue, class->kind, &(struct why){ 0 }))
+    if (!search->ways->clears && !queue_lets(search, class->tasks[turn->member]))
         return false; /* no node will do */
     for (; turn->pos < class->n_nodes && search->looks > 0; turn->pos++, turn->joint_way = 0) {
         /* Of two that are alike the first takes no less than the second. */

@@ -200,17 +200,12 @@ bool take_is_gang(const struct session *s, const struct job *job)
 
 bool take_is_short(const struct session *s, const struct job *job)
 {
-    return job_n_ready(job) + job->n[BERTH_TASK_PIPELINED] < take_goal(s, job) ||
-           job_lacks_roles(job);
+    return job_lacks(job, take_goal(s, job));
 }
 
 bool take_is_of_use(const struct session *s, const struct task *task)
 {
-    const struct job *job = task->group->job;
-
-    return group_lacks_role(task->group) ||
-           job_n_ready(job) + job->n[BERTH_TASK_PIPELINED] + job_lacks_roles(job) <
-               take_goal(s, job);
+    return group_is_lacking(task->group, take_goal(s, task->group->job));
 }
 
 bool take_is_wanted(struct session *s, struct job *job)

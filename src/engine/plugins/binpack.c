@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "engine/names.h"
 #include "engine/plugins.h"
 
 struct weight {
@@ -34,23 +35,17 @@ static double number_of(const struct berth_value *arguments, const char *name, d
     return number < 0 ? 1 : number;
 }
 
-/* The names of "a, b". */
-static void add_names(const struct berth_value *arguments, const char *names, const char *prefix,
-                      struct arguments *a, struct arena *arena)
+static void add_names(const struct berth_value *arguments, const char *names, struct arguments *a,
+                      struct arena *arena)
 {
-    while (names && *names) {
-        size_t n;
-        char *name;
-        names += strspn(names, ", ");
-        n = strcspn(names, ", ");
-        if (!n)
-            break;
-        name = arena_copy(arena, names, n + 1);
-        name[n] = '\0';
+    const char *at;
+    size_t n;
+
+    while (names_next(&names, &at, &n)) {
+        const char *name = arena_format(arena, "%.*s", (int)n, at);
         a->list[a->n++] = (struct weight){
-            name, number_of(arguments, arena_format(arena, "%s.resources.%s", prefix, name), 1)
+            name, number_of(arguments, arena_format(arena, "binpack.resources.%s", name), 1)
         };
-        names += n;
     }
 }
 
@@ -68,18 +63,14 @@ static int configure(const struct berth_value *arguments, struct arena *arena, v
     struct read read = { NULL, 0 };
     int r = arguments_read(arguments, known, COUNT_OF(known), &each, &read, err);
 
-    a->list = ARENA_NEW0_N(arena, struct weight, 64);
+    if (!read.names)
+        read.names = "";
+    a->list = ARENA_NEW0_N(arena, struct weight, strlen(read.names) + 3);
     a->weight = number_of(arguments, "binpack.weight", 1);
     a->list[a->n++] = (struct weight){ "cpu", number_of(arguments, "binpack.cpu", 1) };
     a->list[a->n++] = (struct weight){ "memory", number_of(arguments, "binpack.memory", 1) };
-    if (r == 0 && read.names && strlen(read.names) < 60)
-        add_names(arguments, read.names, "binpack", a, arena);
-    else if (r == 0 && read.names) {
-        a->list = ARENA_NEW0_N(arena, struct weight, strlen(read.names) + 4);
-        a->list[0] = (struct weight){ "cpu", number_of(arguments, "binpack.cpu", 1) };
-        a->list[1] = (struct weight){ "memory", number_of(arguments, "binpack.memory", 1) };
-        add_names(arguments, read.names, "binpack", a, arena);
-    }
+    if (r == 0)
+        add_names(arguments, read.names, a, arena);
     *out = a;
     return r;
 }

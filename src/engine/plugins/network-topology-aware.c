@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "engine/names.h"
 #include "engine/plugins.h"
 #include "engine/res.h"
 
@@ -46,6 +47,8 @@ static int configure(const struct berth_value *arguments, struct arena *arena, v
     struct arguments *a = ARENA_NEW0(arena, struct arguments);
     struct raw raw = { 1, 1, 1, 0.8, "", true, 8 };
     int r = arguments_read(arguments, known, COUNT_OF(known), &each, &raw, err);
+    const char *at;
+    size_t n;
 
     *out = a;
     if (r < 0)
@@ -57,18 +60,14 @@ static int configure(const struct berth_value *arguments, struct arena *arena, v
     a->list = ARENA_NEW0_N(arena, struct weight, strlen(raw.names) + 3);
     a->list[a->n++] = (struct weight){ "cpu", raw.cpu < 0 ? 1 : raw.cpu };
     a->list[a->n++] = (struct weight){ "memory", raw.memory < 0 ? 1 : raw.memory };
-    for (const char *at = raw.names + strspn(raw.names, ", "); *at; at += strspn(at, ", ")) {
-        size_t n = strcspn(at, ", ");
-        char *name = arena_copy(arena, at, n + 1);
-        const struct berth_value *value;
-        double number = 1;
-        name[n] = '\0';
-        value =
+    while (names_next(&raw.names, &at, &n)) {
+        const char *name = arena_format(arena, "%.*s", (int)n, at);
+        const struct berth_value *value =
             berth_value_get(arguments, arena_format(arena, "hypernode.binpack.resources.%s", name));
+        double number = 1;
         if (value && (!value_number(value, &number) || number < 0))
             number = 1;
         a->list[a->n++] = (struct weight){ name, number };
-        at += n;
     }
     return 0;
 }

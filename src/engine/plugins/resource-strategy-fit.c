@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "engine/names.h"
 #include "engine/plugins.h"
 
 struct strategy {
@@ -116,20 +117,16 @@ static int read_part(const struct berth_value *object, const char *step,
 /* "a, b" as names; NULL if the part is not enabled. */
 static struct scarce *read_names(const struct part *part, struct arena *arena, size_t *n)
 {
+    const char *names = part->resources, *at;
     struct scarce *list;
+    size_t length;
 
     *n = 0;
     if (!part->enable)
         return NULL;
     list = ARENA_NEW0_N(arena, struct scarce, strlen(part->resources) + 1);
-    for (const char *at = part->resources + strspn(part->resources, ", "); *at;
-         at += strspn(at, ", ")) {
-        size_t length = strcspn(at, ", ");
-        char *name = arena_copy(arena, at, length + 1);
-        name[length] = '\0';
-        list[(*n)++].name = name;
-        at += length;
-    }
+    while (names_next(&names, &at, &length))
+        list[(*n)++].name = arena_format(arena, "%.*s", (int)length, at);
     return list;
 }
 
