@@ -405,12 +405,11 @@ static void put_evicted_first(const struct berth_decisions *decisions, struct id
     }
 }
 
-/* Whether the job would be placed if none of these had a budget: where not, no single one helps. */
-static bool places_without_budgets(struct search *q, struct ids *jobs)
+/* Where they are too many to try each: first those who would go if none of these had a budget. */
+static void order_budgets(struct search *q, struct ids *jobs)
 {
     CLEANUP(berth_decisions_free) struct berth_decisions decisions = { 0 };
     VEC_OF(struct berth_delta) deltas = { 0 };
-    bool is = false;
 
     VEC_EACH (id, &jobs->list) {
         struct edit edit = edit_other(q, *id);
@@ -420,14 +419,13 @@ static bool places_without_budgets(struct search *q, struct ids *jobs)
                                         .job = shape_copy(shape_of[BERTH_JOB], &edit.job) }));
     }
     if (!is_spent(q) && berth_engine_suppose(q->engine, deltas.at, deltas.n, &q->err) == 0) {
-        is = run(q, &decisions) && outcome_of(&decisions, q->job_id).starts;
+        if (run(q, &decisions))
+            put_evicted_first(&decisions, jobs);
         berth_engine_forget(q->engine);
     }
-    put_evicted_first(&decisions, jobs);
     VEC_EACH (delta, &deltas)
         mem_free((void *)delta->job);
     VEC_FINI(&deltas);
-    return is;
 }
 
 static void try_budget(struct search *q, const char *id)
@@ -461,9 +459,10 @@ static void try_budgets(struct search *q)
     JOB_EACH (job, q->model)
         if (!text_eq(job->id, q->job_id) && job_may_lose(job) < (int64_t)job->n[BERTH_TASK_RUNNING])
             VEC_PUSH(&jobs.list, arena_text(q->own, job->id));
-    if (jobs.list.n && places_without_budgets(q, &jobs))
-        for (size_t i = 0; i < jobs.list.n && i < TRIES_MAX; i++)
-            try_budget(q, jobs.list.at[i]);
+    if (jobs.list.n > TRIES_MAX)
+        order_budgets(q, &jobs);
+    for (size_t i = 0; i < jobs.list.n && i < TRIES_MAX; i++)
+        try_budget(q, jobs.list.at[i]);
     VEC_FINI(&jobs.list);
 }
 
