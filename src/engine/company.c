@@ -6,15 +6,20 @@
 /* Which tasks a term is about: whom it means, of the class that has it, or whom all that the class requires mean. */
 enum whom { MEANT, OWN, REQUIRED };
 
+/* A head count: of tasks, and of those of them whom nobody evicts in this session. */
+struct head {
+    uint64_t n, n_stay;
+};
+
 /* Where the tasks stand that one term is about. */
 struct stand {
     enum whom whom;
     bool counts_leaving, counts_promised;
     uint64_t epoch, read; /* touches before number `read` are in it */
     uint32_t *part_of;    /* by node->at; NOWHERE: of none; NULL: nobody asked yet */
-    uint32_t *n_on;       /* likewise: such tasks on the node */
-    uint64_t *n_in;       /* by part */
-    uint64_t n;           /* in all parts */
+    struct head *on;      /* likewise: on the node */
+    struct head *in;      /* by part */
+    struct head all;      /* in all parts */
 };
 
 /* What terms of a class are about. */
@@ -85,8 +90,9 @@ static void divide(struct session *s, const struct berth_pod_term *term, struct 
     size_t n = s->model->nodes.n;
 
     stand->part_of = ARENA_NEW0_N(&s->arena, uint32_t, n + 1);
-    stand->n_on = ARENA_NEW0_N(&s->arena, uint32_t, n + 1);
-    stand->n_in = ARENA_NEW0_N(&s->arena, uint64_t, term_divide(s, term, NULL, stand->part_of) + 1);
+    stand->on = ARENA_NEW0_N(&s->arena, struct head, n + 1);
+    stand->in =
+        ARENA_NEW0_N(&s->arena, struct head, term_divide(s, term, NULL, stand->part_of) + 1);
 }
 
 /* Whether a task is one of those that are counted. */
@@ -110,18 +116,34 @@ static bool counts(const struct stand *stand, const struct berth_pod_term *term,
     return false;
 }
 
-static void recount(struct stand *stand, const struct berth_pod_term *term,
+/* Who is promised room in this session is nobody's victim in it. */
+static bool stays(const struct session *s, const struct task *task)
+{
+    return task->state == BERTH_TASK_PIPELINED && !task_room(s, task);
+}
+
+static void head_change(struct head *head, const struct head *was, const struct head *is)
+{
+    head->n += is->n - was->n;
+    head->n_stay += is->n_stay - was->n_stay;
+}
+
+static void recount(const struct session *s, struct stand *stand, const struct berth_pod_term *term,
                     const struct kind *owner, const struct node *node)
 {
-    uint32_t part = stand->part_of[node->at], n = 0;
+    uint32_t part = stand->part_of[node->at];
+    struct head head = { 0 };
 
     VEC_EACH (task, &node->tasks)
-        n += counts(stand, term, owner, *task);
+        if (counts(stand, term, owner, *task)) {
+            head.n++;
+            head.n_stay += stays(s, *task);
+        }
     if (part != NOWHERE) {
-        stand->n = stand->n - stand->n_on[node->at] + n;
-        stand->n_in[part] = stand->n_in[part] - stand->n_on[node->at] + n;
+        head_change(&stand->all, &stand->on[node->at], &head);
+        head_change(&stand->in[part], &stand->on[node->at], &head);
     }
-    stand->n_on[node->at] = n;
+    stand->on[node->at] = head;
 }
 
 /* Brings a count up to date. */
@@ -138,12 +160,12 @@ static void look(struct session *s, struct stand *stand, const struct berth_pod_
         divide(s, term, stand);
     stand->counts_leaving = counts_leaving;
     for (; !anew && stand->read < now; stand->read++)
-        recount(stand, term, owner,
+        recount(s, stand, term, owner,
                 model->nodes.at[model->touched.at[stand->read - model->touched_base]]);
     if (!anew)
         return;
     NODE_EACH (node, model)
-        recount(stand, term, owner, node);
+        recount(s, stand, term, owner, node);
     stand->epoch = model->epoch;
     stand->read = now;
 }
@@ -222,8 +244,8 @@ bool company_matters(struct session *s, struct kind *kind)
 }
 
 /* Where the tasks stand whom a term of the class means. */
-static const struct stand *look_at_meant(struct session *s, struct kind *kind, enum bond bond,
-                                         size_t i, bool counts_leaving)
+static struct stand *look_at_meant(struct session *s, struct kind *kind, enum bond bond, size_t i,
+                                   bool counts_leaving)
 {
     struct stand *stand = &company_of(s, kind)->meant[bond][i];
     size_t n;
@@ -233,8 +255,8 @@ static const struct stand *look_at_meant(struct session *s, struct kind *kind, e
 }
 
 /* Where those stand who have a term. */
-static const struct stand *look_at_owners(struct session *s, const struct foreign *foreign,
-                                          bool counts_leaving)
+static struct stand *look_at_owners(struct session *s, const struct foreign *foreign,
+                                    bool counts_leaving)
 {
     struct stand *stand = &company_of(s, foreign->kind)->own[foreign->bond][foreign->term];
     size_t n;
@@ -249,7 +271,7 @@ static int64_t n_beside(const struct stand *stand, const struct node *node)
 {
     uint32_t part = node->at == NOWHERE ? NOWHERE : stand->part_of[node->at];
 
-    return part == NOWHERE ? 0 : (int64_t)stand->n_in[part];
+    return part == NOWHERE ? 0 : (int64_t)stand->in[part].n;
 }
 
 /* Whether those stand beside a node whom a class requires: by each term's parts. */
@@ -266,7 +288,7 @@ static bool has_required(struct session *s, struct kind *kind, const struct node
         if (!term_value(&terms[i], node))
             return false;
         are_beside = are_beside && n_beside(stand, node);
-        are_anywhere = are_anywhere || stand->n;
+        are_anywhere = are_anywhere || stand->all.n;
     }
     /* The first of its sort may start the company. */
     return are_beside || (!are_anywhere && is_required(kind, kind));
@@ -288,6 +310,53 @@ bool company_holds(struct session *s, struct kind *kind, const struct node *node
         if (n_beside(look_at_owners(s, &c->keepers[i], counts_leaving), node))
             return false;
     return true;
+}
+
+/* What may be told of a head count, whoever is evicted: those who stay are somebody, in any case. */
+static uint64_t outlook(const struct head *head)
+{
+    return head->n_stay ? UINT64_MAX : head->n;
+}
+
+static uint64_t add_outlook(uint64_t stamp, const struct stand *stand, const struct node *node)
+{
+    uint32_t part = stand->part_of[node->at];
+
+    return stamp * 0x9e3779b97f4a7c15 + (part == NOWHERE ? 0 : outlook(&stand->in[part]));
+}
+
+uint64_t company_stamp(struct session *s, struct kind *kind, const struct node *node)
+{
+    const struct company *c = company_of(s, kind);
+    uint64_t stamp = 0;
+
+    for (int bond = NEAR; bond <= AWAY; bond++) {
+        size_t n;
+        terms_of(kind, (enum bond)bond, &n);
+        for (size_t i = 0; i < n; i++) {
+            const struct stand *stand = look_at_meant(s, kind, (enum bond)bond, i, false);
+            stamp = add_outlook(stamp, stand, node);
+            if (bond == NEAR) /* who is the first of its sort may begin anywhere */
+                stamp = stamp * 0x9e3779b97f4a7c15 + outlook(&stand->all);
+        }
+    }
+    for (size_t i = 0; i < c->n_keepers; i++)
+        stamp = add_outlook(stamp, look_at_owners(s, &c->keepers[i], false), node);
+    return stamp;
+}
+
+void company_rewind(struct session *s, struct kind *kind, uint64_t read)
+{
+    const struct company *c = company_of(s, kind);
+
+    for (int bond = NEAR; bond <= AWAY; bond++) {
+        size_t n;
+        terms_of(kind, (enum bond)bond, &n);
+        for (size_t i = 0; i < n; i++)
+            look_at_meant(s, kind, (enum bond)bond, i, false)->read = read;
+    }
+    for (size_t i = 0; i < c->n_keepers; i++)
+        look_at_owners(s, &c->keepers[i], false)->read = read;
 }
 
 /* Whether its own job is promised such a task in the same part, itself perhaps: they come together. */

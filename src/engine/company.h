@@ -18,6 +18,13 @@ bool company_matters(struct session *s, struct kind *kind);
 bool company_holds(struct session *s, struct kind *kind, const struct node *node,
                    bool counts_leaving);
 /**
+ * In a number, what company_holds goes by about a node, without those who leave, but for the node's own tasks:
+ * while that stays, so does the answer, whoever of them is evicted.
+ */
+uint64_t company_stamp(struct session *s, struct kind *kind, const struct node *node);
+/** Nodes were touched since number `read`, and are as before: company_holds and company_stamp look at them now, and from there on next. */
+void company_rewind(struct session *s, struct kind *kind, uint64_t read);
+/**
  * Whether a task that has a place has the company there that it requires, without what other jobs are only promised.
  * `counts_leaving`: as above.
  */

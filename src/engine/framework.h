@@ -97,6 +97,9 @@ struct plugin {
      * be kept until the node is touched. NULL: they always do.
      */
     bool (*is_local)(struct session *s, struct plugin_use *use, const struct kind *kind);
+    /** Of one that is not: whether `predicate` goes by company (company.h) beside those, and by nothing else; NULL: no. */
+    bool (*is_local_but_for_company)(struct session *s, struct plugin_use *use,
+                                     const struct kind *kind);
     /** By the node's fixed properties (its class) and the kind alone: WAIT_NONE or a code. */
     enum wait_code (*predicate_fixed)(struct session *s, struct plugin_use *use,
                                       const struct kind *kind, const struct node *node);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "engine/company.h"
 #include "engine/fit.h"
 #include "engine/sheet.h"
 #include "engine/tourney.h"
@@ -20,6 +21,7 @@ struct hunt {
     struct cost *costs; /* by node->at; of those that take part */
     const uint32_t *names;
     size_t most_tasks;    /* on any node, ever */
+    uint64_t *company;    /* by node->at: company_stamp; NULL: it does not matter */
     struct queue **order; /* whose tasks go first */
     size_t n_order;
     uint32_t *dirty; /* to be tried again */
@@ -62,7 +64,8 @@ bool hunt_is_kept(struct session *s, const struct task *task, bool reclaim)
 
     /* Its own tasks are no victims, and whose they are is not part of what is kept. */
     if (s->in.is_cold || s->protect || job_n_ready(job) || job->n[BERTH_TASK_RELEASING] ||
-        s->model->nodes.n < 16 || !sheet_is_local(s, task->group->kind))
+        s->model->nodes.n < 16 || !sheet_is_tracked(s, task->group->kind) ||
+        (s->is_dry_run && s->setup->is_reference))
         return false;
     return are_stamped(victims_hook(s, reclaim), true) &&
            (are_stamped(&s->setup->hooked[HOOKED_ALLOCATABLE], false) ||
@@ -133,16 +136,22 @@ static uwide try_one(struct session *s, struct task *task, struct hunt *h, uint3
         return KEY_NONE;
     s->n_steps++;
     cleared = try(s, task, node, h->reclaim, &h->costs[at]);
-    if (model->touched_base == base)
+    if (model->touched_base == base) {
+        if (h->company)
+            company_rewind(s, task->group->kind, base + n_touched);
         model->touched.n = n_touched;
+    }
     s->hunts->moved.n = n_moved;
     return cleared ? cost_key(&h->costs[at]) : KEY_NONE;
 }
 
 static void try_all(struct session *s, struct task *task, struct hunt *h, hunt_try_fn *try)
 {
-    for (uint32_t at = 0; at < h->n; at++)
+    for (uint32_t at = 0; at < h->n; at++) {
         tourney_keys(&h->tourney)[at] = try_one(s, task, h, at, try);
+        if (h->company)
+            h->company[at] = company_stamp(s, task->group->kind, s->model->nodes.at[at]);
+    }
     tourney_play(&h->tourney);
 }
 
@@ -167,6 +176,18 @@ static void add_moved(struct hunt *h, const struct moved *moved)
             add_dirty(h, moved->job->tasks[i].node);
 }
 
+/* Company may have come, or gone, where nobody touched the node. */
+static void add_company(struct session *s, struct hunt *h, struct kind *kind)
+{
+    for (uint32_t at = 0; h->company && at < h->n; at++) {
+        const struct node *node = s->model->nodes.at[at];
+        uint64_t stamp = company_stamp(s, kind, node);
+        if (stamp != h->company[at])
+            add_dirty(h, node);
+        h->company[at] = stamp;
+    }
+}
+
 static void try_changed(struct session *s, struct task *task, struct hunt *h, hunt_try_fn *try)
 {
     struct model *model = s->model;
@@ -176,6 +197,7 @@ static void try_changed(struct session *s, struct task *task, struct hunt *h, hu
         add_dirty(h, model->nodes.at[model->touched.at[h->read - model->touched_base]]);
     for (; h->moved_read < s->hunts->moved.n; h->moved_read++)
         add_moved(h, &s->hunts->moved.at[h->moved_read]);
+    add_company(s, h, task->group->kind);
     for (size_t i = 0; i < h->n_dirty; i++) {
         uint32_t at = h->dirty[i];
         h->is_dirty[at] = false;
@@ -200,6 +222,8 @@ static void hunt_init(struct session *s, struct hunt *h, const struct task *task
     h->costs = NEW0_N(struct cost, n + 1);
     h->dirty = NEW0_N(uint32_t, n + 1);
     h->is_dirty = NEW0_N(bool, n + 1);
+    if (company_matters(s, task->group->kind))
+        h->company = NEW0_N(uint64_t, n + 1);
     h->order = NEW0_N(struct queue *, s->model->queues.n + 1);
     for (size_t i = 0; reclaim && i < s->model->queues.n; i++)
         if (s->model->queues.at[i]->n_jobs && s->model->queues.at[i] != task->group->job->queue)
@@ -212,6 +236,7 @@ static void hunt_fini(struct hunt *h)
     free(h->costs);
     free(h->dirty);
     free(h->is_dirty);
+    free(h->company);
     free(h->order);
 }
 

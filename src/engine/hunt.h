@@ -3,7 +3,8 @@
  *
  * Trying a node is dear, and most nodes are as they were when the next task looks. A node is tried
  * again only if something changed that its answer went by: itself, how much a job with tasks on it
- * can spare, or what the plugins go by beside that (their stamps, the order of the queues).
+ * can spare, company in its part of the cluster, or what the plugins go by beside that (their stamps, the order of
+ * the queues).
  */
 #ifndef ENGINE_HUNT_H
 #define ENGINE_HUNT_H

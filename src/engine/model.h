@@ -248,8 +248,8 @@ struct kind {
     uint64_t verdicts_epoch;
     struct kept *kept; /* see kept.h */
     uint64_t n_uses;
-    uint64_t judged; /* the session in which the next three were made, see sheet.h */
-    bool is_local, is_plain, minds_leaving;
+    uint64_t judged; /* the session in which the next four were made, see sheet.h */
+    bool is_local, is_tracked, is_plain, minds_leaving;
     struct company *company; /* of session `company_of`, see company.h */
     uint64_t company_of;
     uint64_t answered; /* the session in which the next three were made */

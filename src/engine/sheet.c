@@ -25,6 +25,18 @@ static bool judge_local(struct session *s, const struct kind *kind)
     return true;
 }
 
+/* Whether what keeps the class from a node goes by the node, and by company. */
+static bool judge_tracked(struct session *s, const struct kind *kind)
+{
+    HOOKS (use, s, HOOKED_PREDICATE) {
+        const struct plugin *plugin = use->plugin;
+        if (plugin->is_local && !plugin->is_local(s, use, kind) &&
+            !(plugin->is_local_but_for_company && plugin->is_local_but_for_company(s, use, kind)))
+            return false;
+    }
+    return true;
+}
+
 /* Whether a node's class and its room are all that counts. */
 static bool judge_plain(struct session *s, const struct kind *kind)
 {
@@ -57,6 +69,7 @@ static void judge_kind(struct session *s, struct kind *kind)
         return;
     kind->judged = s->number;
     kind->is_local = judge_local(s, kind);
+    kind->is_tracked = judge_tracked(s, kind);
     kind->is_plain = judge_plain(s, kind);
     kind->minds_leaving = judge_leaving(s, kind);
 }
@@ -65,6 +78,12 @@ bool sheet_is_local(struct session *s, struct kind *kind)
 {
     judge_kind(s, kind);
     return kind->is_local;
+}
+
+bool sheet_is_tracked(struct session *s, struct kind *kind)
+{
+    judge_kind(s, kind);
+    return kind->is_tracked;
 }
 
 bool sheet_is_plain(struct session *s, struct kind *kind)

@@ -26,6 +26,8 @@ struct sheet {
 
 /** Whether answers about the class may be kept until a node is touched. */
 bool sheet_is_local(struct session *s, struct kind *kind);
+/** Whether what keeps the class from a node goes by that node and by company alone, which see. */
+bool sheet_is_tracked(struct session *s, struct kind *kind);
 /** Whether a node's class and its room are all that counts to the class of tasks. */
 bool sheet_is_plain(struct session *s, struct kind *kind);
 /** Whether a node that takes the class of tasks may refuse it because somebody leaves that node, or another. */

@@ -170,12 +170,20 @@ static bool has_company(struct session *s, const struct kind *kind)
     return company_matters(s, (struct kind *)kind);
 }
 
+static bool is_local_but_for_company(struct session *s, struct plugin_use *use,
+                                     const struct kind *kind)
+{
+    const struct arguments *a = use->config;
+
+    (void)s;
+    return !(a->claims && kind->spec->claims.n) && !(a->spread && spread_is_asked(kind));
+}
+
 static bool is_local(struct session *s, struct plugin_use *use, const struct kind *kind)
 {
     const struct arguments *a = use->config;
 
-    return (!a->pod_affinity || !has_company(s, kind)) && !(a->claims && kind->spec->claims.n) &&
-           !(a->spread && spread_is_asked(kind));
+    return (!a->pod_affinity || !has_company(s, kind)) && is_local_but_for_company(s, use, kind);
 }
 
 /* What is looked for once, as of some touch. */
@@ -373,6 +381,7 @@ const struct plugin plugin_predicates = {
     .sees_lines = true,
     .configure = configure,
     .is_local = is_local,
+    .is_local_but_for_company = is_local_but_for_company,
     .predicate_fixed = predicate_fixed,
     .predicate = predicate,
     .never = never,
