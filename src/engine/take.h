@@ -64,11 +64,14 @@ bool take_may_evict(const struct statement *stmt, const struct job *job);
  */
 bool take_is_in_vain(const struct statement *stmt);
 
+/** What so many of the tasks ask of a resource at least, whichever they are. */
+wide take_least(struct session *s, const struct victims *tasks, size_t n, uint32_t dim);
+
 /**
- * What is still to be done with what a job takes: who loses what is held for it loses all that it was promised, and
- * where nobody need end for the job, and all that it was promised is free, it is bound there and then.
+ * Keeps what a job takes: who loses what is held for it loses all that it was promised, and where nobody need end for
+ * the job, and all that it was promised is free, it is bound there and then. False: it came to nothing.
  */
-void take_settle(struct statement *stmt, struct job *job);
+bool take_keep(struct statement *stmt, struct job *job);
 
 /**
  * Whether clearing the node could make room for a class: it takes work and suits, or it is on its

@@ -163,14 +163,6 @@ static void note_failed(struct session *s, struct job *job)
             (struct gang_failure){ s->number, s->log.n, job->min_available, seat->placed };
 }
 
-static void visit_domains(struct session *s, struct rounds *rounds, struct job *job)
-{
-    if (allocate_topology(s, job))
-        rounds_return_job(rounds, job);
-    else
-        protect_head(s, job);
-}
-
 /* A job that has its place; where there is more of it, it comes to its turn again. */
 static void settle(struct session *s, struct rounds *rounds, struct job *job)
 {
@@ -203,6 +195,16 @@ static enum given make_room(struct session *s, struct rounds *rounds, struct job
     settle(s, rounds, job);
     rounds_stir(rounds, NULL);
     return given;
+}
+
+/* What nobody holds, in the domain that suits best. */
+static enum given give_domain(struct session *s, struct rounds *rounds, struct job *job)
+{
+    size_t n = s->log.n;
+
+    if (allocate_topology(s, job))
+        rounds_return_job(rounds, job);
+    return s->log.n > n ? GIVEN_ROOM : GIVEN_NOTHING;
 }
 
 /* What nobody holds, as far as it gets. */
@@ -244,12 +246,9 @@ static bool visit(struct session *s, struct rounds *rounds, struct job *job, boo
         return false;
     seat->was_tried = true;
     seat->why.code = WAIT_NONE;
-    if (job_has_topology(s, job)) {
-        if (!puts_off)
-            visit_domains(s, rounds, job);
-        return puts_off;
-    }
-    if (!has_failed(s, job))
+    if (job_has_topology(s, job))
+        given = puts_off ? GIVEN_LATER : give_domain(s, rounds, job);
+    else if (!has_failed(s, job))
         given = give_free(s, rounds, job, puts_off);
     if (given == GIVEN_ROOM && rounds_have_stuck(rounds) && take_is_over(s, job))
         rounds_stir(rounds, NULL); /* what others found to be within its share may be had back */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "engine/actions.h"
+#include "engine/actions/gangs.h"
 #include "engine/devices.h"
 #include "engine/protect.h"
 #include "engine/res.h"
@@ -44,25 +45,12 @@ static size_t n_needed(const struct gang_hunt *h)
     return n < h->pending.n ? n : h->pending.n;
 }
 
-/* Those of roles that lack some first, then in order. */
 static void set_need(struct gang_hunt *h)
 {
-    struct session *s = h->s;
-    size_t n = n_needed(h), n_minima = h->job->kept->n_minima;
-    bool *counted = ARENA_NEW0_N(&s->arena, bool, h->pending.n + 1);
-    uint32_t *n_of = ARENA_NEW0_N(&s->arena, uint32_t, n_minima + 1);
-    wide *need = res_new(s);
+    wide *need = res_new(h->s);
 
-    for (int rest = n == h->pending.n; rest < 2; rest++)
-        for (size_t i = 0; i < h->pending.n && n; i++) {
-            const struct group *group = h->pending.at[i]->group;
-            if (counted[i] || (!rest && (group->role == NOWHERE ||
-                                         n_of[group->role]++ >= group_lacks_role(group))))
-                continue;
-            counted[i] = true;
-            res_add_asks(need, task_asks(h->pending.at[i]), 1);
-            n--;
-        }
+    for (uint32_t d = 0; d < h->s->model->dims.n; d++)
+        need[d] = take_least(h->s, &h->pending, n_needed(h), d);
     h->need = need;
 }
 
@@ -327,40 +315,57 @@ static bool cheapest(struct gang_hunt *h, const struct domain_list *domains, siz
 
 /* --- Jobs */
 
-static void visit(struct session *s, struct job *job, bool reclaim, const struct arguments *args)
+/* All that the job needs, in a statement; or nothing. */
+static bool find_room(struct statement *stmt, struct gang_hunt *h, size_t most)
 {
-    struct gang_hunt h = { .s = s, .job = job, .reclaim = reclaim };
-    struct statement stmt = statement_open(s);
-    struct sub_job whole = sub_job_whole(s, job);
+    struct session *s = h->s;
+    struct sub_job whole = sub_job_whole(s, h->job);
     struct domain_list domains;
-    size_t most = args->max_domains > 0 ? (size_t)args->max_domains : MAX_DOMAINS;
-    bool found;
 
-    h.allow_whole = args->allow_whole;
-    set_pending(&h);
-    if (!h.pending.n || seat_of(s, job)->was_taken ||
-        (!s->setup->is_reference && !take_is_short(s, job)))
-        return;
-    set_need(&h);
-    if (!queue_may_preempt(job->queue) ||
-        (!s->setup->is_reference && !task_may_preempt(h.pending.at[0])))
-        return;
-    if (reclaim && !queue_may_take_back(s, job->queue, h.pending.at[0]->group, h.need))
-        return;
+    set_pending(h);
+    if (!h->pending.n || seat_of(s, h->job)->was_taken ||
+        (!s->setup->is_reference && !take_is_short(s, h->job)))
+        return false;
+    set_need(h);
+    if (!queue_may_preempt(h->job->queue) ||
+        (!s->setup->is_reference && !task_may_preempt(h->pending.at[0])))
+        return false;
+    if (h->reclaim && !queue_may_take_back(s, h->job->queue, h->pending.at[0]->group, h->need))
+        return false;
     whole.for_evictions = true;
     domains = gradients_of(s, &whole, &topology_of(s)->at[0]);
-    found = s->setup->is_reference ? first_that_will_do(&h, &domains, most)
-                                   : cheapest(&h, &domains, most);
-    if (!found || !job_is_pipelined(s, job) || (!reclaim && !take_may_evict(&stmt, job)) ||
-        (!s->setup->is_reference && take_is_in_vain(&stmt))) {
+    if (s->setup->is_reference)
+        return first_that_will_do(h, &domains, most) && job_is_pipelined(s, h->job);
+    if (cheapest(h, &domains, most) && (!h->reclaim || take_is_within(s, h->job)) &&
+        (h->reclaim || take_may_evict(stmt, h->job)) && !take_is_in_vain(stmt) &&
+        protect_admits(s, h->job))
+        return true;
+    statement_discard(stmt);
+    return false;
+}
+
+bool gang_find_room(struct statement *stmt, struct job *job, bool reclaim)
+{
+    struct gang_hunt h = { .s = stmt->s, .job = job, .reclaim = reclaim, .allow_whole = true };
+
+    return find_room(stmt, &h, SIZE_MAX);
+}
+
+static void visit(struct session *s, struct job *job, bool reclaim, const struct arguments *args)
+{
+    struct gang_hunt h = {
+        .s = s, .job = job, .reclaim = reclaim, .allow_whole = args->allow_whole
+    };
+    struct statement stmt = statement_open(s);
+
+    if (!find_room(&stmt, &h, args->max_domains > 0 ? (size_t)args->max_domains : MAX_DOMAINS)) {
         statement_discard(&stmt);
         return;
     }
-    if (!s->setup->is_reference) {
-        take_settle(&stmt, job);
-        seat_of(s, job)->why.code = WAIT_NONE; /* of allocate */
-    }
-    statement_commit(&stmt, job);
+    if (!s->setup->is_reference)
+        take_keep(&stmt, job);
+    else
+        statement_commit(&stmt, job);
 }
 
 static void read_arguments(const struct berth_value *arguments, struct arguments *out)

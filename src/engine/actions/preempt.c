@@ -334,7 +334,7 @@ static void within_job(struct session *s, struct job *job, const struct argument
 static bool may_take(struct session *s, struct job *job)
 {
     return job_is_seeking(s, job) && job_is_admitted(s, job) && take_is_wanted(s, job) &&
-           !job->kept->topology.mode && !job->kept->n_sub_groups;
+           !(s->setup->is_reference && (job->kept->topology.mode || job->kept->n_sub_groups));
 }
 
 static void run(struct session *s, const struct berth_value *arguments)

@@ -17,6 +17,7 @@
 #include "engine/actions.h"
 #include "engine/actions/clear.h"
 #include "engine/actions/elsewhere.h"
+#include "engine/actions/gangs.h"
 #include "engine/actions/give_back.h"
 #include "engine/actions/search.h"
 #include "engine/demand.h"
@@ -26,6 +27,7 @@
 #include "engine/res.h"
 #include "engine/room.h"
 #include "engine/take.h"
+#include "engine/topology.h"
 #include "engine/victims.h"
 
 static int64_t min_runtime(const struct session *s, const struct job *job)
@@ -301,7 +303,7 @@ static void end_promises(struct statement *stmt)
     }
 }
 
-void take_settle(struct statement *stmt, struct job *job)
+static void settle(struct statement *stmt, struct job *job)
 {
     struct session *s = stmt->s;
     struct saved done;
@@ -480,6 +482,14 @@ static bool was_in_vain(struct session *s, struct job *job, bool reclaim)
     return seat_of(s, job)->in_vain[reclaim] == s->log.n + 1 && !s->protect && !s->in.is_cold;
 }
 
+/* false, for those who found none. */
+static bool note_in_vain(struct session *s, struct job *job, bool reclaim)
+{
+    if (!looks_at_some(s))
+        seat_of(s, job)->in_vain[reclaim] = s->log.n + 1;
+    return false;
+}
+
 /* Whether some of what is promised hangs on company that is only promised itself, to others. */
 static bool relies_on_others(const struct statement *stmt)
 {
@@ -531,8 +541,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* What so many of the tasks ask of a resource at least; 0 if one of them asks for none. */
-static wide least_of(struct session *s, const struct victims *tasks, size_t n, uint32_t dim)
+wide take_least(struct session *s, const struct victims *tasks, size_t n, uint32_t dim)
 {
     int64_t *asked = ARENA_NEW0_N(s->lists, int64_t, tasks->n + 1);
     wide sum = 0;
@@ -540,7 +549,7 @@ static wide least_of(struct session *s, const struct victims *tasks, size_t n, u
     for (size_t i = 0; i < tasks->n; i++)
         asked[i] = asks_of(task_asks(tasks->at[i]), dim);
     qsort(asked, tasks->n, sizeof(*asked), by_value);
-    for (size_t i = 0; i < n && asked[0]; i++)
+    for (size_t i = 0; i < n; i++)
         sum += asked[i];
     return sum;
 }
@@ -554,7 +563,8 @@ static bool may_be_within(struct session *s, const struct job *job, const struct
     if (needs < has + 2 || tasks->n < needs - has)
         return true;
     for (uint32_t d = 0; d < s->model->dims.n; d++)
-        least[d] = least_of(s, tasks, needs - has, d);
+        if (take_least(s, tasks, 1, d)) /* none of them asks for nothing */
+            least[d] = take_least(s, tasks, needs - has, d);
     return queue_may_take_back(s, job->queue, tasks->at[0]->group, least);
 }
 
@@ -584,9 +594,11 @@ static bool find_room(struct statement *stmt, struct job *job, bool reclaim)
     struct victims tasks;
     bool is_short, is_hopeless;
 
-    if (!take_is_short(s, job) || job->kept->topology.mode || job->kept->n_sub_groups)
+    if (!take_is_short(s, job) || was_in_vain(s, job, reclaim) || seat_of(s, job)->was_taken)
         return false;
-    if (has_failed(s, job, reclaim) || was_in_vain(s, job, reclaim) || seat_of(s, job)->was_taken)
+    if (job_has_topology(s, job))
+        return gang_find_room(stmt, job, reclaim) || note_in_vain(s, job, reclaim);
+    if (has_failed(s, job, reclaim))
         return false;
     tasks = tasks_pending(s, job, true); /* who asks for nothing may be short of a slot */
     is_hopeless = reclaim && !may_be_within(s, job, &tasks);
@@ -596,8 +608,7 @@ static bool find_room(struct statement *stmt, struct job *job, bool reclaim)
                                !search_as_a_whole(stmt, job, &tasks, reclaim));
     if (is_short || !statement_has_losers(stmt)) {
         statement_discard(stmt);
-        if (!looks_at_some(s))
-            seat_of(s, job)->in_vain[reclaim] = s->log.n + 1;
+        note_in_vain(s, job, reclaim);
         if (is_short) /* one that needs nobody's room says nothing of those that need more */
             note_failed(s, job, tasks.n, reclaim);
         return false;
@@ -618,9 +629,9 @@ static bool find_room(struct statement *stmt, struct job *job, bool reclaim)
     return true;
 }
 
-static bool keep_room(struct statement *stmt, struct job *job)
+bool take_keep(struct statement *stmt, struct job *job)
 {
-    take_settle(stmt, job);
+    settle(stmt, job);
     seat_of(stmt->s, job)->why.code = WAIT_NONE; /* of allocate */
     return statement_commit(stmt, job);
 }
@@ -631,7 +642,7 @@ bool take_room(struct session *s, struct job *job, bool reclaim)
     bool rides = rides_let_go(&loose, job), took;
 
     stmt = statement_open(s);
-    took = find_room(&stmt, job, reclaim) && keep_room(&stmt, job);
+    took = find_room(&stmt, job, reclaim) && take_keep(&stmt, job);
     if (rides)
         rooms_hold_on(&loose, job);
     return took;
@@ -647,7 +658,7 @@ static enum given take_by(struct session *s, struct job *job, bool reclaim, bool
         statement_discard(&stmt);
         return GIVEN_LATER;
     }
-    return keep_room(&stmt, job) ? GIVEN_ROOM : GIVEN_NOTHING;
+    return take_keep(&stmt, job) ? GIVEN_ROOM : GIVEN_NOTHING;
 }
 
 enum given take_in_turn(struct session *s, struct job *job, bool puts_off)
