@@ -6,6 +6,7 @@
 
 #include "engine/actions.h"
 #include "engine/actions/roles.h"
+#include "engine/actions/search.h"
 #include "engine/fit.h"
 #include "engine/protect.h"
 #include "engine/topology.h"
@@ -31,9 +32,32 @@ static void put(struct statement *stmt, struct task *task, const struct choice *
         place_task(stmt, task, choice);
 }
 
+static bool has_place(struct session *s, const struct sub_job *sub)
+{
+    return sub_job_is_ready(s, sub) || sub_job_is_pipelined(s, sub);
+}
+
+/* Another way than in order to place all of a job in a domain. */
+static bool search_in(struct statement *stmt, struct sub_job *sub, const struct victims *tasks,
+                      const struct nodes_of *among, int64_t steps)
+{
+    struct session *s = stmt->s;
+    struct ways ways = {
+        .idle_only = !s->promises, .promises = s->promises, .among = among, .steps = steps
+    };
+
+    if (!steps || sub->job->kept->n_sub_groups)
+        return false;
+    statement_discard(stmt);
+    if (gang_search(stmt, sub->job, tasks, &ways))
+        return true;
+    ways.idle_only = false;
+    return !s->promises && gang_search(stmt, sub->job, tasks, &ways);
+}
+
 /* Places a sub-job's tasks in a domain until it is ready. */
 static bool place_in(struct session *s, struct sub_job *sub, const struct domain *domain,
-                     struct statement *stmt)
+                     struct statement *stmt, int64_t steps)
 {
     struct victims tasks = sub_job_pending(s, sub);
     struct seat *seat = seat_of(s, sub->job);
@@ -58,8 +82,9 @@ static bool place_in(struct session *s, struct sub_job *sub, const struct domain
         if (is_enough(s, sub))
             break;
     }
-    return stmt->s->log.n > stmt->mark &&
-           (sub_job_is_ready(s, sub) || sub_job_is_pipelined(s, sub));
+    if (has_place(s, sub))
+        return s->log.n > stmt->mark;
+    return search_in(stmt, sub, &tasks, &among, steps) && has_place(s, sub);
 }
 
 static double score_of(struct session *s, const struct sub_job *sub, struct way *ways, size_t n,
@@ -92,7 +117,7 @@ static bool place_sub(struct session *s, struct sub_job *sub, struct domain *top
         size_t n = 0, best;
         for (size_t i = from; i < list.ends[g]; i++) {
             stmt = statement_open(s);
-            if (place_in(s, sub, list.at[i], &stmt))
+            if (place_in(s, sub, list.at[i], &stmt, s->policy->gang_search_steps / (int64_t)list.n))
                 ways[n++] = (struct way){ statement_save(&stmt), list.at[i], 0 };
             statement_discard(&stmt);
         }

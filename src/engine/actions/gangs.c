@@ -5,7 +5,8 @@
  *
  * In profile volcano the first domain will do, and its victims are added one by one until the job
  * fits. Elsewhere all domains are tried and the one is taken where it costs least; whoever
- * need not go stays, and nobody goes unless the whole of the job has room.
+ * need not go stays, and nobody goes unless the whole of the job has room. There preempt and reclaim
+ * come here too, for jobs with a topology or sub-groups.
  */
 #include <string.h>
 

@@ -78,6 +78,8 @@ struct search {
     size_t n_tasks, spare; /* how many may be left out, */
     size_t *spare_of;      /* and of each role, by minimum; NULL: no more than that */
     const struct ways *ways;
+    struct node *const *nodes; /* on which it looks */
+    size_t n_nodes;
     struct arena
         arena; /* of the search alone: gangs that wait are many, and what they leave must not add up */
     int64_t steps, looks; /* left */
@@ -152,16 +154,16 @@ static bool is_worth_it(const struct search *search)
            (search->n_classes == 1 && has_affinity(search->classes[0].kind));
 }
 
-/* By node and dimension what is free there, or would be if all went who may go for the gang. */
+/* By place among its nodes and dimension what is free there, or would be if all went who may go for the gang. */
 static int64_t *list_room(struct search *search)
 {
     struct session *s = search->s;
     const struct model *model = s->model;
-    int64_t *room = ARENA_NEW0_N(&search->arena, int64_t, model->nodes.n * model->dims.n + 1),
+    int64_t *room = ARENA_NEW0_N(&search->arena, int64_t, search->n_nodes * model->dims.n + 1),
             *at = room;
 
-    for (size_t i = 0; i < model->nodes.n; i++, at += model->dims.n) {
-        const struct node *node = model->nodes.at[i];
+    for (size_t i = 0; i < search->n_nodes; i++, at += model->dims.n) {
+        const struct node *node = search->nodes[i];
         for (size_t d = 0; d < model->dims.n; d++)
             at[d] = column_future(&model->columns[d], node->at);
         for (size_t k = 0; search->ways->clears && k < node->tasks.n; k++) {
@@ -204,7 +206,7 @@ static bool has_enough(struct search *search)
     struct session *s = search->s;
     const struct model *model = s->model;
     wide *free = res_new(s), *asks = res_new(s);
-    bool *counted = ARENA_NEW0_N(&search->arena, bool, model->nodes.n + 1);
+    bool *counted = ARENA_NEW0_N(&search->arena, bool, search->n_nodes + 1);
     const int64_t *room = list_room(search);
 
     for (size_t i = 0; i < search->n_classes; i++) {
@@ -212,7 +214,7 @@ static bool has_enough(struct search *search)
         size_t spare = spare_of(search, class->role), has = 0;
         size_t need = class->n > spare ? class->n - spare : 0;
         res_add_asks(asks, &class->kind->asks, class->n);
-        for (uint32_t at = 0; at < model->nodes.n; at++) {
+        for (size_t at = 0; at < search->n_nodes; at++) {
             size_t fits = class->n;
             for (size_t k = 0; k < class->kind->asks.n && fits; k++) {
                 const struct ask *ask = &class->kind->asks.at[k];
@@ -318,13 +320,20 @@ static bool queue_lets(const struct search *search, const struct task *task)
            (!search->ways->reclaim || take_may_reclaim(search->s, task));
 }
 
+static bool best_node(const struct search *search, const struct task *task, struct choice *out)
+{
+    return search->ways->among
+               ? protect_best_of(search->s, task, search->nodes, search->n_nodes, out)
+               : protect_best(search->s, task, out);
+}
+
 /* Puts a member where it is best: onto what nobody holds, or where it costs others least. */
 static bool place_best(const struct search *search, struct statement *stmt, struct task *task)
 {
     struct session *s = search->s;
     struct choice choice;
 
-    if (queue_lets(search, task) && protect_best(s, task, &choice) &&
+    if (queue_lets(search, task) && best_node(search, task, &choice) &&
         is_near_enough(search, choice.room)) {
         place(search, stmt, task, &choice);
         return true;
@@ -412,7 +421,7 @@ static bool rank_node(struct search *search, const struct class *class, struct n
 static void open_class(struct search *search, struct class *class)
 {
     struct session *s = search->s;
-    size_t n = s->model->nodes.n, n_ranked = 0;
+    size_t n = search->n_nodes, n_ranked = 0;
     struct ranked *ranked;
     bool apart = has_affinity(class->kind) || class->kind->spec->n_host_ports ||
                  search->ways->clears; /* those who would go may differ */
@@ -427,7 +436,7 @@ static void open_class(struct search *search, struct class *class)
     ranked = class->ranked;
     for (size_t i = 0; i < n; i++) {
         ranked[n_ranked] = (struct ranked){ 0 };
-        if (!rank_node(search, class, s->model->nodes.at[i], &ranked[n_ranked]))
+        if (!rank_node(search, class, search->nodes[i], &ranked[n_ranked]))
             continue;
         class->nodes[n_ranked] = ranked[n_ranked].node;
         n_ranked++;
@@ -784,7 +793,13 @@ static bool find_way(struct search *search, struct statement *stmt, const struct
 bool gang_search(struct statement *stmt, struct job *job, const struct victims *tasks,
                  const struct ways *ways)
 {
-    struct search search = { .s = stmt->s, .job = job, .ways = ways, .steps = ways->steps };
+    const struct model *model = stmt->s->model;
+    struct search search = { .s = stmt->s,
+                             .job = job,
+                             .ways = ways,
+                             .nodes = ways->among ? ways->among->at : model->nodes.at,
+                             .n_nodes = ways->among ? ways->among->n : model->nodes.n,
+                             .steps = ways->steps };
     bool found;
 
     search.looks = search.steps > INT64_MAX / LOOKS ? INT64_MAX : search.steps * LOOKS;

@@ -4,6 +4,7 @@
 #ifndef ENGINE_ACTIONS_SEARCH_H
 #define ENGINE_ACTIONS_SEARCH_H
 
+#include "engine/actions/roles.h"
 #include "engine/session.h"
 
 /** What a search may do to place a gang, and how long. */
@@ -11,9 +12,10 @@ struct ways {
     bool idle_only; /* on what is free now; else on what is being freed too */
     bool
         promises; /* places are promised, up to what may be evicted for; else given where they can be */
-    bool clears;   /* others may go for it, as take_may_go says */
-    bool reclaim;  /* those of other queues */
-    int64_t steps; /* members that are put on a node, at most */
+    bool clears;                  /* others may go for it, as take_may_go says */
+    bool reclaim;                 /* those of other queues */
+    const struct nodes_of *among; /* on these nodes alone; NULL: on all */
+    int64_t steps;                /* members that are put on a node, at most */
 };
 
 /**
