@@ -279,6 +279,7 @@ struct kind {
         size_t n_log;    /* while its log was so long */
         int64_t priority;
         uint32_t needed;
+        int tier;     /* of the domain in which it is to be; INT_MAX: in none */
     } take_failed[2]; /* when nobody could be evicted for so urgent a task; see take.c */
     struct gang_failure {
         uint64_t number;

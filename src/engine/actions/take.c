@@ -10,6 +10,7 @@
  * gang; a reservation is taken whole. Of the ways to make room the one that costs least is taken,
  * and who need not go is given back.
  */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -231,6 +232,14 @@ static bool has_nothing(const struct job *job)
     return !job_n_ready(job) && !job->n[BERTH_TASK_PIPELINED];
 }
 
+/* Of the widest domain in which it may be; INT_MAX: it may be anywhere. */
+static int tier_of(struct session *s, const struct job *job)
+{
+    int tier;
+
+    return topology_tier(s, &job->kept->topology, &tier) ? tier : INT_MAX;
+}
+
 /*
  * Of many jobs alike that cannot get room one is tried: where it failed, one that is no more
  * urgent and needs no less fails too, as long as nothing changed; but for those that let go what is held for them.
@@ -242,7 +251,8 @@ static bool has_failed(struct session *s, struct job *job, bool reclaim)
     /* Where room is kept for a job, it also matters how long one runs. */
     return job->n_groups == 1 && f->number == s->number && !s->in.is_cold && !s->protect &&
            f->n_log == s->log.n && job->priority <= f->priority && take_goal(s, job) >= f->needed &&
-           has_nothing(job) && !seat_of(s, job)->is_loose;
+           tier_of(s, job) <= f->tier && !job->kept->n_sub_groups && has_nothing(job) &&
+           !seat_of(s, job)->is_loose;
 }
 
 /* Whether machines on their way are left out of a try, so that its failure says nothing of them. */
@@ -257,8 +267,9 @@ static void note_failed(struct session *s, struct job *job, size_t n, bool recla
     struct take_failure *f = &job->groups[0].kind->take_failed[reclaim];
 
     if (job->n_groups == 1 && has_nothing(job) && n >= take_goal(s, job) && !looks_at_some(s) &&
-        !seat_of(s, job)->is_loose)
-        *f = (struct take_failure){ s->number, s->log.n, job->priority, take_goal(s, job) };
+        !seat_of(s, job)->is_loose && !job->kept->n_sub_groups)
+        *f = (struct take_failure){ s->number, s->log.n, job->priority, take_goal(s, job),
+                                    tier_of(s, job) };
 }
 
 /* Whether it promises room on a machine on its way. */
@@ -587,6 +598,18 @@ static void take_in_order(struct session *s, struct job *job, const struct victi
     }
 }
 
+/* All that a job needs in one domain, in a statement; or nothing. */
+static bool find_domain(struct statement *stmt, struct job *job, bool reclaim)
+{
+    struct session *s = stmt->s;
+
+    if ((victims_may_be(s, job, reclaim) || s->in.is_cold) && gang_find_room(stmt, job, reclaim))
+        return true;
+    if (!s->model->n_coming) /* as below */
+        note_failed(s, job, tasks_pending(s, job, true).n, reclaim);
+    return note_in_vain(s, job, reclaim);
+}
+
 /* All that a job needs, in a statement; or nothing. */
 static bool find_room(struct statement *stmt, struct job *job, bool reclaim)
 {
@@ -596,10 +619,10 @@ static bool find_room(struct statement *stmt, struct job *job, bool reclaim)
 
     if (!take_is_short(s, job) || was_in_vain(s, job, reclaim) || seat_of(s, job)->was_taken)
         return false;
-    if (job_has_topology(s, job))
-        return gang_find_room(stmt, job, reclaim) || note_in_vain(s, job, reclaim);
     if (has_failed(s, job, reclaim))
         return false;
+    if (job_has_topology(s, job))
+        return find_domain(stmt, job, reclaim);
     tasks = tasks_pending(s, job, true); /* who asks for nothing may be short of a slot */
     is_hopeless = reclaim && !may_be_within(s, job, &tasks);
     if (!is_hopeless)

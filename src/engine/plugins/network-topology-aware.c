@@ -18,7 +18,7 @@ struct weight {
 struct arguments {
     double weight, fading;
     bool plain;  /* tasks without topology are scored too */
-    size_t most; /* domains that are tried for evictions */
+    size_t most; /* domains that are tried for evictions; 0: not given */
     struct weight *list;
     size_t n;
 };
@@ -45,7 +45,7 @@ static int configure(const struct berth_value *arguments, struct arena *arena, v
 {
     static const struct argument each = { "hypernode.binpack.resources.", ARG_DOUBLE, 0 };
     struct arguments *a = ARENA_NEW0(arena, struct arguments);
-    struct raw raw = { 1, 1, 1, 0.8, "", true, 8 };
+    struct raw raw = { 1, 1, 1, 0.8, "", true, 0 };
     int r = arguments_read(arguments, known, COUNT_OF(known), &each, &raw, err);
     const char *at;
     size_t n;
@@ -56,7 +56,7 @@ static int configure(const struct berth_value *arguments, struct arena *arena, v
     a->weight = raw.weight;
     a->fading = raw.fading;
     a->plain = raw.plain;
-    a->most = raw.most > 0 ? (size_t)raw.most : 8;
+    a->most = raw.most > 0 ? (size_t)raw.most : 0;
     a->list = ARENA_NEW0_N(arena, struct weight, strlen(raw.names) + 3);
     a->list[a->n++] = (struct weight){ "cpu", raw.cpu < 0 ? 1 : raw.cpu };
     a->list[a->n++] = (struct weight){ "memory", raw.memory < 0 ? 1 : raw.memory };
@@ -169,16 +169,17 @@ struct search {
     int tier;
 };
 
-/* For evictions: the widest domains first, and not too many. */
+/* For evictions: the widest domains first, in profile volcano not too many. */
 static void list_widest(struct session *s, const struct arguments *a, const struct sub_job *sub,
                         const struct search *search, struct domain_list *out)
 {
     struct topology *t = topology_of(s);
     int from = search->tier < t->at[0].tier ? search->tier : t->at[0].tier;
+    size_t most = a->most ? a->most : s->setup->is_reference ? 8 : t->n;
 
-    for (int at = from; at >= t->least_tier && out->n < a->most; at--) {
+    for (int at = from; at >= t->least_tier && out->n < most; at--) {
         size_t before = out->n;
-        for (size_t i = 0; i < t->n && out->n < a->most; i++) {
+        for (size_t i = 0; i < t->n && out->n < most; i++) {
             struct domain *domain = &t->at[i];
             if (domain->tier == at && is_beneath(domain, search->root) &&
                 (sub->domain || offers_enough(s, domain, search->least)))
