@@ -269,7 +269,7 @@ void fit_scores(struct session *s, const struct task *task, struct node *const *
 static void best_of(struct session *s, const struct task *task, struct node **nodes, size_t n,
                     struct choice *out)
 {
-    double *scores = ARENA_NEW0_N(&s->arena, double, n + 1);
+    double *scores = ARENA_NEW0_N(s->lists, double, n + 1);
     size_t best = 0;
 
     if (sheet_is_local(s, kind_for(s, task))) {
@@ -314,7 +314,7 @@ static void gather_add(struct gather *g, struct node *node, enum room room, uint
 bool fit_best_of(struct session *s, const struct task *task, struct node *const *nodes, size_t n,
                  bool with_room, struct choice *out)
 {
-    struct gather g = { ARENA_NEW0_N(&s->arena, struct node *, n + 1), 0, ROOM_NONE, 0 };
+    struct gather g = { ARENA_NEW0_N(s->lists, struct node *, n + 1), 0, ROOM_NONE, 0 };
 
     for (size_t i = 0; i < n; i++) {
         enum room room;
@@ -352,7 +352,7 @@ static bool visit_some(struct session *s, const struct task *task, size_t want, 
 {
     struct model *model = s->model;
     size_t n = model->nodes.n, found = 0, i = 0;
-    struct gather g = { ARENA_NEW0_N(&s->arena, struct node *, n + 1), 0, ROOM_NONE, 0 };
+    struct gather g = { ARENA_NEW0_N(s->lists, struct node *, n + 1), 0, ROOM_NONE, 0 };
 
     for (; i < n; i++) {
         struct node *node = model->nodes.at[(s->cursor + i) % n];

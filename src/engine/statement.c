@@ -248,7 +248,7 @@ struct saved statement_save(const struct statement *stmt)
     struct session *s = stmt->s;
     size_t n = s->log.n - stmt->mark;
 
-    return (struct saved){ n ? arena_copy(&s->arena, &s->log.at[stmt->mark], n * sizeof(struct op))
+    return (struct saved){ n ? arena_copy(s->lists, &s->log.at[stmt->mark], n * sizeof(struct op))
                              : NULL,
                            n };
 }

@@ -178,8 +178,8 @@ struct domain_list gradients_of(struct session *s, const struct sub_job *sub, st
         if (hooked->at[i]->plugin->gradients(s, hooked->at[i], sub, top, &list))
             return list;
     }
-    list = (struct domain_list){ ARENA_NEW0_N(&s->arena, struct domain *, 1),
-                                 ARENA_NEW0_N(&s->arena, size_t, 1), 1, 1 };
+    list = (struct domain_list){ ARENA_NEW0_N(s->lists, struct domain *, 1),
+                                 ARENA_NEW0_N(s->lists, size_t, 1), 1, 1 };
     list.at[0] = top;
     list.ends[0] = 1;
     return list;

@@ -58,7 +58,7 @@ static struct victims list_candidates(const struct gang_hunt *h)
 
     for (size_t i = 0; i < h->domain->n_nodes; i++)
         most += h->domain->nodes[i]->tasks.n;
-    list.at = ARENA_NEW0_N(&h->s->arena, struct task *, most + 1);
+    list.at = ARENA_NEW0_N(h->arena, struct task *, most + 1);
     for (size_t i = 0; i < h->domain->n_nodes; i++)
         VEC_EACH (task, &h->domain->nodes[i]->tasks)
             if (may_go(h, *task))
@@ -165,7 +165,7 @@ static void divide_rooms(const struct gang_hunt *h, struct task **tasks, size_t 
             unit = &out->at[out->n++];
             *unit = (struct unit){ .job = room->job,
                                    .room = room,
-                                   .at = ARENA_NEW0_N(&h->s->arena, struct task *, n + 1) };
+                                   .at = ARENA_NEW0_N(h->arena, struct task *, n + 1) };
         }
         if (unit)
             unit->at[unit->n++] = tasks[i];
@@ -178,10 +178,10 @@ static void divide(const struct gang_hunt *h, struct task **tasks, size_t n, str
     struct spare spare = spare_of(h->s, tasks[0]->group->job);
     struct unit whole = { .job = tasks[0]->group->job, .is_whole = true };
     struct unit *safe = NULL;
-    bool *listed = ARENA_NEW0_N(&h->s->arena, bool, whole.job->n_tasks + 1);
+    bool *listed = ARENA_NEW0_N(h->arena, bool, whole.job->n_tasks + 1);
     bool one_each = !is_reference(h), may = true;
 
-    whole.at = ARENA_NEW0_N(&h->s->arena, struct task *, whole.job->n_tasks + 1);
+    whole.at = ARENA_NEW0_N(h->arena, struct task *, whole.job->n_tasks + 1);
     for (size_t i = 0; i < n; i++) {
         bool spares = h->s->policy->victim_unit == UNIT_TASK && one_each;
         if (tasks[i]->state == BERTH_TASK_PIPELINED)
@@ -194,7 +194,7 @@ static void divide(const struct gang_hunt *h, struct task **tasks, size_t n, str
         if (!safe || one_each) {
             safe = &out->at[out->n++];
             *safe = (struct unit){ .job = whole.job,
-                                   .at = ARENA_NEW0_N(&h->s->arena, struct task *, n + 1) };
+                                   .at = ARENA_NEW0_N(h->arena, struct task *, n + 1) };
         }
         safe->at[safe->n++] = tasks[i];
     }
@@ -351,8 +351,8 @@ static void ask_plugins(const struct gang_hunt *h, struct units *units)
 
     for (size_t i = 0; i < units->n; i++)
         most += units->at[i].n;
-    flat.at = ARENA_NEW0_N(&s->arena, struct task *, most + 1);
-    unit = ARENA_NEW0_N(&s->arena, size_t, most + 1);
+    flat.at = ARENA_NEW0_N(h->arena, struct task *, most + 1);
+    unit = ARENA_NEW0_N(h->arena, size_t, most + 1);
     for (size_t i = 0; i < units->n; i++)
         for (size_t k = 0; k < units->at[i].n; k++) {
             unit[flat.n] = i;
@@ -369,7 +369,7 @@ struct units units_find(const struct gang_hunt *h)
     struct victims list = list_candidates(h);
     struct units units = { 0 };
 
-    units.at = ARENA_NEW0_N(&h->s->arena, struct unit, 2 * list.n + 1);
+    units.at = ARENA_NEW0_N(h->arena, struct unit, 2 * list.n + 1);
     for (size_t i = 0, next; i < list.n; i = next) {
         for (next = i; next < list.n && list.at[next]->group->job == list.at[i]->group->job;)
             next++;

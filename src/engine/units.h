@@ -33,6 +33,7 @@ struct gang_hunt {
     const wide *need;       /* the sum of it, by dimension */
     struct sub_job *only;   /* profile volcano: of a ready job just this; NULL: all */
     const struct domain *domain;
+    struct arena *arena; /* for the domain's units */
 };
 
 /** The units of the hunt's domain that plugins allow, in the order in which they go. */

@@ -63,7 +63,7 @@ static bool place_in(struct session *s, struct sub_job *sub, const struct domain
     struct seat *seat = seat_of(s, sub->job);
     struct closed closed = closed_none(s, sub->job, !seat->forgets);
     struct nodes_of among = { domain->nodes, domain->n_nodes };
-    bool *failed = ARENA_NEW0_N(&s->arena, bool, sub->job->n_groups + 1);
+    bool *failed = ARENA_NEW0_N(s->lists, bool, sub->job->n_groups + 1);
 
     for (size_t i = 0; i < tasks.n; i++) {
         struct task *task = tasks.at[i];
@@ -91,8 +91,8 @@ static double score_of(struct session *s, const struct sub_job *sub, struct way 
                        size_t *best)
 {
     const struct hooked *hooked = &s->setup->hooked[HOOKED_DOMAIN_SCORES];
-    struct domain **domains = ARENA_NEW0_N(&s->arena, struct domain *, n + 1);
-    double *scores = ARENA_NEW0_N(&s->arena, double, n + 1);
+    struct domain **domains = ARENA_NEW0_N(s->lists, struct domain *, n + 1);
+    double *scores = ARENA_NEW0_N(s->lists, double, n + 1);
 
     for (size_t i = 0; i < n; i++)
         domains[i] = ways[i].domain;
@@ -109,7 +109,7 @@ static double score_of(struct session *s, const struct sub_job *sub, struct way 
 static bool place_sub(struct session *s, struct sub_job *sub, struct domain *top, double *score)
 {
     struct domain_list list = gradients_of(s, sub, top);
-    struct way *ways = ARENA_NEW0_N(&s->arena, struct way, list.n + 1);
+    struct way *ways = ARENA_NEW0_N(s->lists, struct way, list.n + 1);
     size_t from = 0;
 
     for (size_t g = 0; g < list.n_groups; from = list.ends[g++]) {
@@ -164,7 +164,7 @@ static void order_subs(struct session *s, const struct job *job, struct sub_job 
 struct sub_job **sub_jobs_ordered(struct session *s, struct job *job, size_t *n)
 {
     struct sub_job *subs = sub_jobs_of(s, job, n);
-    struct sub_job **order = ARENA_NEW0_N(&s->arena, struct sub_job *, *n + 1);
+    struct sub_job **order = ARENA_NEW0_N(s->lists, struct sub_job *, *n + 1);
 
     for (size_t i = 0; i < *n; i++) {
         order[i] = &subs[i];
@@ -216,7 +216,7 @@ bool topology_place_job(struct session *s, struct job *job, struct domain *domai
 
 static struct domain **domains_of(struct session *s, struct sub_job *subs, size_t n)
 {
-    struct domain **domains = ARENA_NEW0_N(&s->arena, struct domain *, n + 1);
+    struct domain **domains = ARENA_NEW0_N(s->lists, struct domain *, n + 1);
 
     for (size_t i = 0; i < n; i++)
         domains[i] = subs[i].domain;

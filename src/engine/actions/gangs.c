@@ -167,7 +167,7 @@ struct choose {
 static struct domain **domains_now(struct session *s, struct job *job, size_t *n)
 {
     struct sub_job *subs = sub_jobs_of(s, job, n);
-    struct domain **domains = ARENA_NEW0_N(&s->arena, struct domain *, *n + 1);
+    struct domain **domains = ARENA_NEW0_N(s->lists, struct domain *, *n + 1);
 
     for (size_t i = 0; i < *n; i++)
         domains[i] = subs[i].domain;
@@ -195,9 +195,14 @@ static bool act(const struct choose *c, struct statement *stmt)
 
 static bool works(const struct choose *c)
 {
-    struct statement stmt = statement_open(c->h->s);
-    bool placed = act(c, &stmt);
+    struct session *s = c->h->s;
+    struct statement stmt = statement_open(s);
+    bool placed;
 
+    s->lists = &s->scratch; /* tries are many; what they leave must not add up */
+    placed = act(c, &stmt);
+    s->lists = &s->arena;
+    arena_clear(&s->scratch);
     statement_discard(&stmt);
     return placed;
 }
@@ -261,7 +266,7 @@ static bool choose_in(struct gang_hunt *h, struct choose *c)
 
     if (!c->units->n)
         return false;
-    c->goes = ARENA_NEW0_N(&h->s->arena, bool, c->units->n + 1);
+    c->goes = ARENA_NEW0_N(h->arena, bool, c->units->n + 1);
     least = units_least(h, c->units);
     if (!least || !find_enough(c, least))
         return false;
@@ -272,46 +277,69 @@ static bool choose_in(struct gang_hunt *h, struct choose *c)
     return true;
 }
 
+/* What it costs to make room in the domain; false: that cannot be. */
+static bool try_domain(struct gang_hunt *h, struct choose *c, struct cost *cost)
+{
+    struct units *units = ARENA_NEW0(h->arena, struct units);
+    struct statement stmt;
+
+    *units = units_find(h);
+    *c = (struct choose){ .h = h, .units = units };
+    if (!choose_in(h, c))
+        return false;
+    stmt = statement_open(h->s);
+    act(c, &stmt);
+    *cost = cost_of(h->s, stmt.mark);
+    statement_discard(&stmt);
+    return true;
+}
+
+/* Whether there is room in the domain already, or will be. */
+static bool has_room(struct gang_hunt *h)
+{
+    struct statement stmt = statement_open(h->s);
+    bool has = place_minimum(h, &stmt);
+
+    statement_discard(&stmt);
+    return has;
+}
+
+/* Of each domain that is tried only what is cheaper than the one before is kept. */
 static bool cheapest(struct gang_hunt *h, const struct domain_list *domains, size_t most)
 {
-    struct session *s = h->s;
+    struct arena arenas[2] = { 0 };
     struct cost least = { 0 };
     struct choose best = { 0 };
-    struct units units;
     struct statement stmt;
     const struct domain *where = NULL;
+    int at = 0;
+    bool found = false;
 
     for (size_t i = 0; i < domains->n && i < most; i++) {
-        struct choose c = { h, NULL, NULL };
-        struct units *found = ARENA_NEW0(&s->arena, struct units);
+        struct choose c;
         struct cost cost;
         h->domain = domains->at[i];
-        stmt = statement_open(s);
-        if (place_minimum(h, &stmt)) {
-            statement_discard(&stmt);
-            return false; /* there is room already, or will be */
+        h->arena = &arenas[at];
+        arena_clear(h->arena);
+        if (has_room(h)) {
+            where = NULL;
+            break;
         }
-        statement_discard(&stmt);
-        units = units_find(h);
-        *found = units;
-        c.units = found;
-        if (!choose_in(h, &c))
+        if (!try_domain(h, &c, &cost) || (where && cost_cmp(&cost, &least) >= 0))
             continue;
-        stmt = statement_open(s);
-        act(&c, &stmt);
-        cost = cost_of(s, stmt.mark);
-        statement_discard(&stmt);
-        if (!where || cost_cmp(&cost, &least) < 0) {
-            least = cost;
-            best = c;
-            where = h->domain;
-        }
+        least = cost;
+        best = c;
+        where = h->domain;
+        at = !at;
     }
-    if (!where)
-        return false;
-    h->domain = where;
-    stmt = statement_open(s);
-    return act(&best, &stmt) && statement_has_losers(&stmt);
+    if (where) {
+        h->domain = where;
+        stmt = statement_open(h->s);
+        found = act(&best, &stmt) && statement_has_losers(&stmt);
+    }
+    arena_fini(&arenas[0]);
+    arena_fini(&arenas[1]);
+    return found;
 }
 
 /* --- Jobs */
@@ -347,7 +375,9 @@ static bool find_room(struct statement *stmt, struct gang_hunt *h, size_t most)
 
 bool gang_find_room(struct statement *stmt, struct job *job, bool reclaim)
 {
-    struct gang_hunt h = { .s = stmt->s, .job = job, .reclaim = reclaim, .allow_whole = true };
+    struct gang_hunt h = {
+        .s = stmt->s, .job = job, .reclaim = reclaim, .allow_whole = true, .arena = &stmt->s->arena
+    };
 
     return find_room(stmt, &h, SIZE_MAX);
 }
@@ -355,7 +385,7 @@ bool gang_find_room(struct statement *stmt, struct job *job, bool reclaim)
 static void visit(struct session *s, struct job *job, bool reclaim, const struct arguments *args)
 {
     struct gang_hunt h = {
-        .s = s, .job = job, .reclaim = reclaim, .allow_whole = args->allow_whole
+        .s = s, .job = job, .reclaim = reclaim, .allow_whole = args->allow_whole, .arena = &s->arena
     };
     struct statement stmt = statement_open(s);
 

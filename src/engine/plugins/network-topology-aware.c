@@ -198,8 +198,8 @@ static bool gradients(struct session *s, struct plugin_use *use, const struct su
     wide *least = res_new(s);
     int tier;
 
-    *out = (struct domain_list){ ARENA_NEW0_N(&s->arena, struct domain *, t->n + 1),
-                                 ARENA_NEW0_N(&s->arena, size_t, t->n + 1), 0, 0 };
+    *out = (struct domain_list){ ARENA_NEW0_N(s->lists, struct domain *, t->n + 1),
+                                 ARENA_NEW0_N(s->lists, size_t, t->n + 1), 0, 0 };
     if (!allowed_tier(s, sub, &tier)) {
         out->at[out->n++] = top;
         out->ends[out->n_groups++] = out->n;
@@ -299,7 +299,7 @@ static void domain_scores(struct session *s, struct plugin_use *use, const struc
                           struct domain *const *domains, size_t n, double *scores)
 {
     const struct arguments *a = use->config;
-    double *own = ARENA_NEW0_N(&s->arena, double, n + 1);
+    double *own = ARENA_NEW0_N(s->lists, double, n + 1);
     wide *asks = res_new(s);
 
     pending_asks(s, sub, asks);
@@ -338,8 +338,8 @@ static void add_closeness(struct session *s, const struct arguments *a, const st
                           const struct candidates *c)
 {
     struct topology *t = topology_of(s);
-    double *own = ARENA_NEW0_N(&s->arena, double, c->n + 1);
-    struct domain **leaves = ARENA_NEW0_N(&s->arena, struct domain *, c->n + 1);
+    double *own = ARENA_NEW0_N(s->lists, double, c->n + 1);
+    struct domain **leaves = ARENA_NEW0_N(s->lists, struct domain *, c->n + 1);
 
     for (size_t i = 0; i < c->n; i++) {
         leaves[i] = t->leaf[c->nodes[i]->at];
