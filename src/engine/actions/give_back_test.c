@@ -269,11 +269,17 @@ static void tell_gang(struct drawn *d)
 
 static void tell_queues(struct drawn *d)
 {
-    struct berth_config config = { 0 };
+    /* Enough that a search ends where all ways were tried, and not before. */
+    struct berth_value steps = { .key = "gangSearchSteps",
+                                 .kind = BERTH_VALUE_INT,
+                                 .number = 1000000 };
+    struct berth_value policy = { .kind = BERTH_VALUE_OBJECT, .members = &steps, .n_members = 1 };
+    struct berth_config config = { .policy = &policy };
 
-    if (d->is_reclaim) {
+    if (d->is_reclaim)
         world_mix(&d->w, 1, &config); /* `capacity`, where what queues deserve is told */
-        world_tell(&d->w, BERTH_CONFIG, &config);
+    world_tell(&d->w, BERTH_CONFIG, &config);
+    if (d->is_reclaim) {
         world_tell(
             &d->w, BERTH_QUEUE,
             &(struct berth_queue){ .name = "others", .seq = ++d->w.seq, .has_deserved = true });
