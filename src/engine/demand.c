@@ -15,6 +15,7 @@
 #include "engine/lines.h"
 #include "engine/res.h"
 #include "engine/together.h"
+#include "engine/topology.h"
 
 static uint64_t lesser(uint64_t a, uint64_t b)
 {
@@ -205,6 +206,72 @@ uint64_t demand_together(struct session *s, struct job *job, uint64_t needed)
     return job->weighed.most;
 }
 
+/* --- What of a gang could run in one network domain */
+
+/* How many of a group's class a job has; 0 if a group before it has that class too. */
+static uint64_t n_of_class(const struct job *job, size_t from)
+{
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < job->n_groups; i++) {
+        if (job->groups[i].kind != job->groups[from].kind)
+            continue;
+        if (i < from)
+            return 0;
+        n += job->groups[i].spec->replicas;
+    }
+    return n;
+}
+
+/* How many tasks of a job a domain would hold if it were empty, each class by itself; from `enough` on they are not counted. */
+static uint64_t most_in(struct session *s, const struct job *job, const struct domain *domain,
+                        uint64_t enough)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < job->n_groups && sum < enough; i++) {
+        uint64_t of_class = n_of_class(job, i), n = 0;
+        for (size_t k = 0; k < domain->n_nodes && n < of_class; k++)
+            n += most_on(s, job->groups[i].kind, domain->nodes[k]);
+        sum += lesser(n, of_class);
+    }
+    return lesser(sum, enough);
+}
+
+static bool may_come(struct session *s, const struct job *job)
+{
+    for (size_t i = 0; i < job->n_groups; i++)
+        if (provision_may_serve(s, &job->groups[i]))
+            return true;
+    return false;
+}
+
+static uint64_t most_in_any(struct session *s, const struct job *job, int tier)
+{
+    const struct topology *t = topology_of(s);
+    uint64_t most = 0;
+
+    for (size_t i = 0; i < t->n && most < job->min_available; i++) {
+        uint64_t n = t->at[i].tier <= tier ? most_in(s, job, &t->at[i], job->min_available) : 0;
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
+uint64_t demand_in_domain(struct session *s, struct job *job)
+{
+    int tier;
+
+    if (job->kept->topology.mode != BERTH_TOPOLOGY_HARD || job->kept->n_sub_groups ||
+        !topology_tier(s, &job->kept->topology, &tier) || may_come(s, job))
+        return job->min_available;
+    if (job->in_domain.read != s->model->fleet || s->in.is_cold) {
+        job->in_domain.most = most_in_any(s, job, tier);
+        job->in_domain.read = s->model->fleet;
+    }
+    return lesser(job->in_domain.most + job->n[BERTH_TASK_SUCCEEDED], job->min_available);
+}
+
 static uint64_t n_held(const struct job *job)
 {
     return job_n_ready(job) + job->n[BERTH_TASK_PIPELINED];
@@ -221,7 +288,7 @@ bool demand_could_start(struct session *s, struct job *job)
         if (due)
             n += lesser(due, most_of(s, &job->groups[i], job->min_available - n));
     }
-    if (n < job->min_available)
+    if (n < job->min_available || demand_in_domain(s, job) < job->min_available)
         return false;
     needed = job->min_available > held ? job->min_available - held : 0;
     return needed < 2 || demand_together(s, job, needed) >= needed;

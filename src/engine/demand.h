@@ -25,6 +25,12 @@ bool demand_could_start(struct session *s, struct job *job);
 /** How many of what a job's minimum still needs could run together, at most so many. */
 uint64_t demand_together(struct session *s, struct job *job, uint64_t needed);
 
+/**
+ * How many of what a job's minimum needs one of the network domains in which it must be kept could hold, each class by itself;
+ * its minimum where no domain binds it.
+ */
+uint64_t demand_in_domain(struct session *s, struct job *job);
+
 /** What a node gives out of a dimension at most: devices that are off count for nothing. */
 int64_t demand_offered(const struct model *model, const struct node *node, uint32_t dim);
 

@@ -552,6 +552,48 @@ static const char *never(struct world *w, const char *job)
     return n ? wait_codes[verdicts[0].reason->code].word : "";
 }
 
+static void tell_racks(struct world *w)
+{
+    const char *nodes[] = { "n1", "n2", "n3" };
+
+    for (size_t i = 0; i < COUNT_OF(nodes); i++)
+        world_node(w, nodes[i], 4);
+    world_tell(w, BERTH_DOMAIN,
+               &(struct berth_domain){ .name = "wide", .tier = 1, .nodes = { nodes, 2 } });
+    world_tell(
+        w, BERTH_DOMAIN,
+        &(struct berth_domain){ .name = "narrow", .seq = 1, .tier = 1, .nodes = { &nodes[2], 1 } });
+}
+
+TEST(what_no_domain_can_hold_is_told_without_a_cycle)
+{
+    struct berth_task_group group = { .name = "task" };
+    struct world w;
+
+    world_init(&w);
+    world_queue(&w, "default");
+    tell_racks(&w);
+    group.asks = world_amounts(&w, 2, 1 << 20);
+    for (uint32_t n = 4; n <= 6; n++)
+        for (int tier = 1; tier <= 2; tier++) {
+            struct berth_job job = {
+                .id = "gang",
+                .seq = 7,
+                .queue = "default",
+                .min_available = n,
+                .topology = { .mode = BERTH_TOPOLOGY_HARD, .has_tier = true, .highest_tier = tier },
+                .groups = &group,
+                .n_groups = 1
+            };
+            group.replicas = n;
+            world_tell(&w, BERTH_JOB, &job);
+            CHECK_TEXT(never(&w, "gang"), n > 4 && tier == 1 ? "TOPOLOGY" : "");
+        }
+    world_cycle(&w);
+    CHECK_EQ(w.out.counts.tasks_placed, 6); /* the whole cluster is a domain of tier 2 */
+    world_fini(&w);
+}
+
 TEST(what_no_waiting_can_cure_is_told_without_a_cycle)
 {
     struct world w;

@@ -603,6 +603,7 @@ void job_put(struct model *model, const char *id, struct berth_job *kept)
 
     if (!job)
         return;
+    job->weighed.read = job->in_domain.read = 0;
     if (kept && job->kept && job_keeps_groups(job->kept, kept)) {
         lines_drop(model, job);
         free(job->kept);

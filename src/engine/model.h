@@ -228,6 +228,9 @@ struct job {
         uint64_t needed; /* as many were asked for */
         uint64_t most;
     } weighed;
+    struct { /* how many of its tasks one of its domains could hold: likewise */
+        uint64_t read, most;
+    } in_domain;
     void *seat;      /* a session's own state of it */
     uint64_t seated; /* by which session */
 };

@@ -4,6 +4,7 @@
  * Every node counts under the first check that it fails, so the counts of a class add up to
  * the number of nodes. Of a job's reasons the one that no waiting can cure comes first.
  */
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/str.h"
@@ -431,7 +432,34 @@ static const struct berth_reason *minimum_never(struct session *s, const struct 
     return why_reason(s, &why, 0);
 }
 
-const struct berth_reason *kind_never(struct session *s, const struct job *job, struct kind *kind)
+static const struct berth_reason *domain_reason(struct session *s, struct job *job)
+{
+    struct berth_reason *reason = ARENA_NEW0(s->out, struct berth_reason);
+    const struct berth_topology *wanted = &job->kept->topology;
+    const struct topology *t = topology_of(s);
+    int tier;
+
+    reason->code = WAIT_TOPOLOGY;
+    if (wanted->mode != BERTH_TOPOLOGY_HARD || !topology_tier(s, wanted, &tier))
+        return reason;
+    if (wanted->tier_name && wanted->tier_name[0])
+        reason->wants =
+            arena_format(s->out, "one network domain of tier %s at most", wanted->tier_name);
+    else
+        reason->wants = arena_format(s->out, "one network domain of tier %d at most", tier);
+    if (t->n == 1)
+        reason->has = "no network domains";
+    else if (t->least_tier > tier)
+        reason->has = arena_format(s->out, "none below tier %d", t->least_tier);
+    else if (demand_in_domain(s, job) < job->min_available)
+        reason->has = arena_format(s->out,
+                                   "none that would hold more than %" PRIu64 " of its %" PRIu32
+                                   " tasks, were it empty",
+                                   demand_in_domain(s, job), job->min_available);
+    return reason;
+}
+
+const struct berth_reason *kind_never(struct session *s, struct job *job, struct kind *kind)
 {
     struct berth_reason *reason = ARENA_NEW0(s->out, struct berth_reason);
     struct why why = { .dim = NOWHERE };
@@ -461,6 +489,8 @@ const struct berth_reason *kind_never(struct session *s, const struct job *job, 
         reason->code = WAIT_LARGER_THAN_CLUSTER;
         reason->needed = job->min_available;
         reason->placed = (uint32_t)most_ever(s, kind, true);
+    } else if (demand_in_domain(s, job) < job->min_available) {
+        return domain_reason(s, job);
     } else {
         return minimum_never(s, job);
     }
@@ -756,28 +786,6 @@ static const struct berth_reason *job_reason(struct session *s, struct job *job,
 }
 
 /* No network domain holds the job: which it wants, and whether there are any of those. */
-static const struct berth_reason *domain_reason(struct session *s, const struct job *job)
-{
-    struct berth_reason *reason = ARENA_NEW0(s->out, struct berth_reason);
-    const struct berth_topology *wanted = &job->kept->topology;
-    const struct topology *t = topology_of(s);
-    int tier;
-
-    reason->code = WAIT_TOPOLOGY;
-    if (wanted->mode != BERTH_TOPOLOGY_HARD || !topology_tier(s, wanted, &tier))
-        return reason;
-    if (wanted->tier_name && wanted->tier_name[0])
-        reason->wants =
-            arena_format(s->out, "one network domain of tier %s at most", wanted->tier_name);
-    else
-        reason->wants = arena_format(s->out, "one network domain of tier %d at most", tier);
-    if (t->n == 1)
-        reason->has = "no network domains";
-    else if (t->least_tier > tier)
-        reason->has = arena_format(s->out, "none below tier %d", t->least_tier);
-    return reason;
-}
-
 static void job_verdicts(struct session *s, struct verdicts *v, struct job *job)
 {
     uint32_t n = job->n[BERTH_TASK_PENDING] + job->n[BERTH_TASK_PIPELINED];

@@ -284,7 +284,7 @@ const struct berth_reason *kind_reason(struct session *s, struct kind *kind);
 uint64_t kind_n_ever(struct session *s, struct kind *kind);
 /** Why the cluster as it is could never run tasks of a job's class, however long they wait; NULL: it
  * could. Lives in the answer. */
-const struct berth_reason *kind_never(struct session *s, const struct job *job, struct kind *kind);
+const struct berth_reason *kind_never(struct session *s, struct job *job, struct kind *kind);
 /** Fills the verdicts, while the session's changes still stand. */
 void answer_verdicts(struct session *s, struct berth_decisions *out);
 void answer_digest(struct session *s, struct berth_decisions *out);
