@@ -21,6 +21,7 @@ enum {
     MOST = 3,
     MAX_RUNS = 48,
     VALUES_MAX = 64, /* of one field that are told apart */
+    WAKES_MAX = 3,   /* times that are tried, one after the other */
     TRIES_MAX = 8,   /* like candidates that are tried one by one: labels, queues, holders */
 };
 
@@ -54,6 +55,7 @@ struct search {
     enum wait_code *fails;      /* by node->at: why it does not take the task, as things are */
     VEC_OF(int64_t) priorities; /* with which it would go before somebody else */
     int max_priority;
+    int64_t wake_at_ms; /* when time alone would change something */
 };
 
 /* Nothing of the model stays where it is over a supposition: it is looked up each time. */
@@ -766,7 +768,8 @@ static void try_nodes(struct search *q)
     VEC_FINI(&ids);
 }
 
-/* When it is due: a start time, or the end of a back-off. */
+/* When it is due: a start time, or the end of a back-off. Else when time alone changes something: who is spared for having
+ * begun only now may be evicted then. */
 static void try_time(struct search *q, const struct berth_task_ref *ref)
 {
     const struct task *task = task_find(q->model, ref);
@@ -776,10 +779,21 @@ static void try_time(struct search *q, const struct berth_task_ref *ref)
     if (task->not_before_ms > at_ms)
         at_ms = task->not_before_ms;
     if (at_ms <= was_ms)
-        return;
-    q->in.now_ms = change.by_ms = at_ms;
-    if (is_placed(q, &change.n_evicted))
-        add_event(q, &change);
+        at_ms = q->wake_at_ms;
+    for (int i = 0; i < WAKES_MAX && at_ms < BERTH_NEVER; i++) {
+        CLEANUP(berth_decisions_free) struct berth_decisions decisions = { 0 };
+        struct outcome outcome;
+        q->in.now_ms = change.by_ms = at_ms;
+        if (!run(q, &decisions))
+            break;
+        outcome = outcome_of(&decisions, q->job_id);
+        change.n_evicted = outcome.n_evicted;
+        if (outcome.starts) {
+            add_event(q, &change);
+            break;
+        }
+        at_ms = decisions.wake_at_ms;
+    }
     q->in.now_ms = was_ms;
 }
 
@@ -794,6 +808,7 @@ static void note_state(struct search *q, const struct task *task)
     NODE_EACH (node, q->model)
         q->fails[node->at] = fail_code(q->model, explain_fail(s, task->group->kind, node));
     note_priorities(q, s);
+    q->wake_at_ms = decisions.wake_at_ms;
     session_close(s);
 }
 

@@ -894,3 +894,33 @@ TEST(a_priority_is_above_what_others_waited)
     CHECK_TEXT(changes(&w, "new", 5), "priority 5>8 evicting 1; tasks-end old on n1");
     world_fini(&w);
 }
+
+/* Who began only now is spared for a while, and may be evicted when that is over. */
+TEST(a_time_from_which_others_may_be_evicted_is_named)
+{
+    struct berth_task_group group = { .name = "task", .replicas = 1 };
+    struct berth_job job = { .id = "old", .queue = "default", .groups = &group, .n_groups = 1 };
+    struct world w;
+
+    world_init(&w);
+    w.in.now_ms = 100000;
+    world_tell(&w, BERTH_QUEUE,
+               &(struct berth_queue){ .name = "default", .seq = 1, .min_runtime_ms = 60000 });
+    world_node(&w, "n1", 4);
+    group.asks = world_amounts(&w, 4, 1 << 20);
+    world_tell(&w, BERTH_JOB, &job);
+    world_tell(&w, BERTH_TASK,
+               &(struct berth_task){ .job = "old",
+                                     .group = "task",
+                                     .state = BERTH_TASK_RUNNING,
+                                     .attempt = 1,
+                                     .node = "n1",
+                                     .started_at_ms = 70000 });
+    job.id = "new";
+    job.seq = 1;
+    job.priority = 5;
+    job.created_at_ms = w.in.now_ms;
+    world_tell(&w, BERTH_JOB, &job);
+    CHECK_TEXT(changes(&w, "new", 5), "time evicting 1 by 130000; tasks-end old on n1");
+    world_fini(&w);
+}
