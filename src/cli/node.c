@@ -335,7 +335,9 @@ const struct verb verb_node_drain = {
     .usage = "[FLAG...] NODE...",
     .more =
         "What runs gets TERM, and after the grace KILL; its tasks wait for room elsewhere, and no\n"
-        "try is spent. The node stays drained until `berth node uncordon`.",
+        "try is spent. Budgets of jobs are not asked: who drains decides. The node stays drained "
+        "until\n"
+        "`berth node uncordon`.",
     .examples = { "node drain gpu-a1 --reason fan", "node drain gpu-a1 gpu-a2 --grace 5m" },
     .grammar = &drain_grammar,
 };

@@ -277,7 +277,8 @@ static int make_body(const struct args *args, json_t *body, struct err *err)
         r = put_limits(args, body, err);
     if (args_has(args, "reclaimable"))
         json_object_set_new(body, "reclaimable",
-                            json_boolean(text_eq(args_get(args, "reclaimable"), "yes")));
+                            json_boolean(text_eq(args_get(args, "reclaimable"), "yes") ||
+                                         text_eq(args_get(args, "reclaimable"), "true")));
     return r;
 }
 
@@ -319,7 +320,8 @@ static const struct cli_flag own[] = {
     { "deserved", 0, "AMOUNTS", "what it may take back; without it its weight says", NULL, true },
     { "cap", 0, "AMOUNTS", "never more than this", NULL, true },
     { "capability", 0, "AMOUNTS", "the same as --cap", NULL, true },
-    { "reclaimable", 0, "WORD", "whether others may take back what it borrowed", "yes|no", false },
+    { "reclaimable", 0, "WORD", "whether others may take back what it borrowed",
+      "yes|no|true|false", false },
     { "min-runtime", 0, "TIME", "younger work of its is not ended for others", NULL, false },
     { "max-limit", 0, "TIME", "no job of it may have a longer time limit; 0s: none", NULL, false },
     { "preemption", 0, "WORD", "never: its jobs evict nobody, here or in other queues",

@@ -85,24 +85,38 @@ static void show_nodes(const struct berth_delta *deltas, size_t n)
     grid_print(&grid);
 }
 
+static bool has_guarantees(const struct berth_delta *deltas, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (deltas[i].kind == BERTH_QUEUE && deltas[i].queue->guarantee.n)
+            return true;
+    return false;
+}
+
 static void show_queues(const struct berth_delta *deltas, size_t n)
 {
-    static const char *const head[] = { "QUEUE", "PARENT", "WEIGHT", "DESERVED", "CAP" };
+    static const char *const head[] = {
+        "QUEUE", "PARENT", "WEIGHT", "DESERVED", "CAP", "GUARANTEE"
+    };
+    bool are_guaranteed = has_guarantees(deltas, n);
     CLEANUP(grid_fini) struct grid grid = { 0 };
 
-    add_head(&grid, head, COUNT_OF(head));
+    add_head(&grid, head, COUNT_OF(head) - !are_guaranteed);
     for (size_t i = 0; i < n; i++) {
-        CLEANUP(freep) char *deserved = NULL, *cap = NULL, *weight = NULL;
+        CLEANUP(freep) char *deserved = NULL, *cap = NULL, *weight = NULL, *guarantee = NULL;
         if (deltas[i].kind != BERTH_QUEUE)
             continue;
         deserved = amounts_text(&deltas[i].queue->deserved);
         cap = amounts_text(&deltas[i].queue->capability);
+        guarantee = amounts_text(&deltas[i].queue->guarantee);
         weight = text_format("%d", deltas[i].queue->weight ? deltas[i].queue->weight : 1);
         grid_add(&grid, deltas[i].queue->name);
         grid_add(&grid, deltas[i].queue->parent);
         grid_add(&grid, weight);
         grid_add(&grid, deserved);
         grid_add(&grid, cap);
+        if (are_guaranteed)
+            grid_add(&grid, guarantee);
     }
     grid_print(&grid);
 }
