@@ -579,13 +579,16 @@ MUST_CHECK int berth_config_check_with(const struct berth_config *config,
 typedef void berth_fault_fn(const char *text, void *arg);
 
 /**
- * Tells all that is wrong with a configuration, each as berth_config_check says the first.
+ * Tells all that is wrong with a configuration, each as berth_config_check says the first. What goes by a profile that does
+ * not exist is read as of the one that is nearest to its name.
+ *
+ * @plugins  n of them; !are_all: others could not be read, so nobody is told that a plugin is not known
  *
  * Returns  how many there are
  */
 size_t berth_config_faults(const struct berth_config *config,
-                           const struct berth_plugin_file *plugins, size_t n, berth_fault_fn *tell,
-                           void *arg);
+                           const struct berth_plugin_file *plugins, size_t n, bool are_all,
+                           berth_fault_fn *tell, void *arg);
 
 /** The i-th name of the built-in profiles, actions or plugins; NULL behind the last. */
 const char *berth_profile_at(size_t i);

@@ -17,6 +17,7 @@ struct outside {
 /* Those that a configuration may name. */
 struct outsiders {
     VEC_OF(struct outside *);
+    bool are_some_unread; /* names that nobody has may be theirs */
 };
 
 /** Takes a plugin in. Errors as berth_engine_add_plugin. */

@@ -23,17 +23,23 @@ const char *berth_plugin_at(size_t i)
 }
 
 /* "; did you mean X?" or nothing. */
-static void suggest(const char *word, const char *(*at)(size_t i), char out[80])
+/* The name that is nearest to a word; NULL if none is near. */
+static const char *near_name(const char *word, const char *(*at)(size_t i))
 {
     const char *known[64];
     size_t n = 0;
-    const char *near;
 
     while (n < COUNT_OF(known) && at(n)) {
         known[n] = at(n);
         n++;
     }
-    near = nearest(word, known, n);
+    return nearest(word, known, n);
+}
+
+static void suggest(const char *word, const char *(*at)(size_t i), char out[80])
+{
+    const char *near = near_name(word, at);
+
     out[0] = '\0';
     if (near)
         snprintf(out, 80, "; did you mean %s?", near);
@@ -174,6 +180,8 @@ static void setup_plugin(struct setup *setup, const struct berth_plugin_use *fro
     *use = (struct plugin_use){ .plugin = plugin_find(setup->others, from->name),
                                 .enabled = from->has_enabled ? from->enabled : BERTH_HOOKS_DEFAULT,
                                 .tier = tier };
+    if (!use->plugin && setup->others && setup->others->are_some_unread)
+        return;
     if (!use->plugin) {
         suggest(from->name ? from->name : "", berth_plugin_at, near);
         err_set(&err, -EINVAL, "/name: no plugin %s%s", from->name ? from->name : "", near);
@@ -267,16 +275,17 @@ int setup_new_told(const struct berth_config *given, const struct outsiders *oth
     if (given)
         setup->kept = shape_copy(shape_of[BERTH_CONFIG], given);
     profile = berth_profile_find(name);
-    if (profile) {
-        setup->profile = profile->profile;
-        setup_all(setup, profile, setup->kept, faults);
-    } else {
+    if (!profile) {
         struct err err = { 0 };
+        const char *meant = near_name(name, berth_profile_at);
         char near[80];
         suggest(name, berth_profile_at, near);
         err_set(&err, -EINVAL, "/profile: no profile %s%s", name, near);
         faults_tell(faults, "", &err);
+        profile = berth_profile_find(meant ? meant : "berth");
     }
+    setup->profile = profile->profile;
+    setup_all(setup, profile, setup->kept, faults);
     if (!faults->n) {
         *out = setup;
         return 0;
@@ -341,19 +350,20 @@ int berth_config_check_with(const struct berth_config *config,
 }
 
 size_t berth_config_faults(const struct berth_config *config, const struct berth_plugin_file *files,
-                           size_t n, berth_fault_fn *tell, void *arg)
+                           size_t n, bool are_all, berth_fault_fn *tell, void *arg)
 {
     struct faults faults = { .tell = tell, .arg = arg };
-    struct outsiders others = { 0 };
+    struct outsiders others = { .are_some_unread = !are_all };
     struct setup *setup = NULL;
     struct err err = { 0 };
 
     for (size_t i = 0; i < n; i++)
         if (outsiders_add(&others, &files[i], &err) < 0) {
             faults_tell(&faults, "", &err);
+            others.are_some_unread = true;
             err = (struct err){ 0 };
         }
-    if (faults.n || setup_new_told(config, &others, &setup, &faults) < 0)
+    if (setup_new_told(config, &others, &setup, &faults) < 0)
         setup = NULL;
     setup_free(setup);
     outsiders_fini(&others);

@@ -270,6 +270,7 @@ void config_take(struct reader *r, const struct json_at *at, struct taken_config
 {
     struct berth_config *out = &taken->config;
     size_t n_faults;
+    bool are_all;
 
     take_name(at, "profile", NULL, &out->profile);
     out->has_actions = take_words(r, at, "actions", &out->actions);
@@ -279,10 +280,12 @@ void config_take(struct reader *r, const struct json_at *at, struct taken_config
     out->policy = take_object_value(r, at, "policy");
     n_faults = at->problem->n_fields;
     take_plugin_files(r, at, taken);
+    are_all = at->problem->n_fields == n_faults;
+    n_faults = at->problem->n_fields;
     take_profile(r, at, taken);
-    /* What comes from files is there, or others would be refused for the lack of it. */
-    if (at->problem->n_fields == n_faults)
-        berth_config_faults(out, taken->plugins, taken->n_plugins, refuse_by_engine, (void *)at);
+    if (at->problem->n_fields == n_faults) /* else nobody knows what the rest goes by */
+        berth_config_faults(out, taken->plugins, taken->n_plugins, are_all, refuse_by_engine,
+                            (void *)at);
 }
 
 static bool begins_as_json(const char *text, size_t n)

@@ -112,6 +112,17 @@ static const struct {
       "/tiers/0/plugins/0/arguments/resources/cpu/type: MostAllocated or LeastAllocated\n"
       "/tiers/0/plugins/0/arguments/resources/memory/weight: a number of 0 or more, not -1\n"
       "/tiers/0/plugins/0/arguments/sra/resourceWeight/b: b is not among resources\n" },
+    { "a profile that does not exist, and the rest by the one that is meant",
+      "profile: volcan\npolicy: {tie: packed}\ntiers: [{plugins: [{name: binpack, arguments: "
+      "{binpack.weight: -1}}]}]",
+      "/profile: no profile volcan; did you mean volcano?\n"
+      "/policy/tie: one of id rank hash spread pack\n" },
+    { "a plugin that cannot be read, and the rest",
+      "plugins: [{path: none.so}]\npolicy: {tie: packed}\ntiers: [{plugins: [{name: mine}, {name: "
+      "gang, arguments: {a: 1}}]}]",
+      "/plugins/0: plugins cannot be loaded here\n"
+      "/policy/tie: one of id rank hash spread pack\n"
+      "/tiers/0/plugins/1/arguments/a: no such argument; plugin gang has none\n" },
     { "volcano takes what its reference reads past",
       "profile: volcano\ntiers: [{plugins: [{name: binpack, arguments: {binpack.weight: -1, "
       "binpack.resources: \"x,x,cpu\"}}, {name: overcommit, arguments: {overcommit-factor: "
