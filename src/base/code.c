@@ -42,8 +42,9 @@ const struct code_text wait_codes[WAIT_CODE_COUNT] = {
                                               "guarantee "
                                               "of the queue that is named.",
                                               0 },
-    [WAIT_LARGER_THAN_QUEUE] = { "LARGER_THAN_QUEUE", "It asks for more than its queue's cap.",
-                                 "Ask for less, or raise the cap.", 0 },
+    [WAIT_LARGER_THAN_QUEUE] = { "LARGER_THAN_QUEUE",
+                                 "It asks for more than its queue's cap, or its namespace's quota.",
+                                 "Ask for less, or raise the cap or quota that is named.", 0 },
     [WAIT_LARGER_THAN_ANY_NODE] = { "LARGER_THAN_ANY_NODE",
                                     "One task asks for more than any node has, used or not.",
                                     "Ask for less, or add a larger node.", 0 },

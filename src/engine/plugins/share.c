@@ -477,10 +477,13 @@ static bool within_quota(const struct tenant *t, const wide *held, const struct 
                          struct why *why)
 {
     uint32_t d;
+    wide asked;
 
-    return is_room(held, t->limit, asks, &d) ||
-           refuse(why, WAIT_OVER_CAP, d, asks_of(asks, d), t->limit[d] - held[d], t->limit[d],
-                  t->quota);
+    if (is_room(held, t->limit, asks, &d))
+        return true;
+    asked = asks_of(asks, d);
+    return refuse(why, asked > t->limit[d] ? WAIT_LARGER_THAN_QUEUE : WAIT_OVER_CAP, d, asked,
+                  t->limit[d] - held[d], t->limit[d], t->quota);
 }
 
 static bool within_quotas(const struct share_state *state, const struct kind *kind,
