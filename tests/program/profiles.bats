@@ -204,6 +204,32 @@ END
     until_true 20 sh -c "'$BERTH' job show '$large' -o json | jq -e '.state == \"pending\" and .reasons != null'"
 }
 
+@test "an urgent job has room made for it under one network domain" {
+    needs_root
+    cat >"$ETC/server.yaml" <<END
+hyperNodes:
+- {name: r1, tier: 1, tierName: rack, nodes: [n1]}
+- {name: r2, tier: 1, tierName: rack, nodes: [n2]}
+END
+    start_server
+    start_agent n1 --offer cpu=2
+    start_agent n2 --offer cpu=2
+    until_true 30 is 2 sh -c "'$BERTH' node list -o id | wc -l"
+    # Both racks are full.
+    large=$(stays --cpu 2 --priority 1 --grace 1s)
+    small=$(stays --cpu 2 --grace 1s)
+    until_true 20 is running state "$large"
+    until_true 20 is running state "$small"
+    urgent=$(stays --tasks 2 --gang --cpu 1 --priority 50 --topology hard:rack)
+    until_true 30 is running state "$urgent"
+    [ "$("$BERTH" job show "$urgent" -o json | jq '.nodes | length')" -eq 1 ]
+    # The less urgent of the two was evicted, and the other was left alone.
+    until_true 20 is pending state "$small"
+    is running state "$large"
+    touch "$ETC/go"
+    "$BERTH" wait "$urgent" "$large" "$small" --timeout 60s
+}
+
 # A job that runs until $ETC/go is there.
 stays() { "$BERTH" submit -o id --runtime process "$@" -- sh -c "while [ ! -e $ETC/go ]; do sleep 0.1; done"; }
 waits_for() { "$BERTH" job show "$1" -o json | jq -e --arg code "$2" '.state == "pending" and .reasons[0].code == $code'; }
