@@ -61,6 +61,10 @@ struct berth_explanation {
      * this than is fair. NULL: that is not why, or nobody takes anything back. */
     const char *share_resource;
     int64_t share_fair, share_allocated;
+    /* The queue from which its queue, within its share, may take none of this back (not `reclaimable`), and which holds most of
+     * it; NULL: that is not why. */
+    const char *keeper, *keeper_resource;
+    int64_t keeper_allocated;
     /* Where room is being freed for the task (WAIT_WAITING_FOR_EVICTION): whose ends it, and those
      * who begin with it, wait for. Nothing need be changed. At most BERTH_STOPPING_MAX. */
     const struct berth_stopping *stopping;

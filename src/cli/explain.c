@@ -297,6 +297,20 @@ static void print_share(const json_t *explain, const char *queue)
            queue, text.data);
 }
 
+/* Its queue may take room back, and another gives none. */
+static void print_keeper(const json_t *explain)
+{
+    const json_t *keeper = json_object_get(explain, "notReclaimable");
+    CLEANUP(str_fini) struct str text = { 0 };
+
+    if (!keeper)
+        return;
+    output_text(keeper, "allocated", &text);
+    add_part(keeper, "resource", " ", &text);
+    printf("queue %s holds %s, and gives nothing back (reclaimable: no)\n",
+           text_of(keeper, "queue"), text.data);
+}
+
 /* For whom it had to go, the last time. */
 static void print_evicted(const json_t *explain, const struct output *output)
 {
@@ -476,6 +490,7 @@ void explain_print(const json_t *explain, const struct output *output)
     print_state(explain);
     print_stopping(explain);
     print_share(explain, text_of(json_object_get(explain, "queue"), "name"));
+    print_keeper(explain);
     print_evicted(explain, output);
     job_print_kept(explain, output->to);
     print_lost(explain, output);

@@ -326,6 +326,21 @@ static bool others_hold(const struct session *s, const struct queue *mine, uint3
     return false;
 }
 
+/* The queue that holds most of a resource, of those from which nothing may be taken back. */
+static const struct queue *keeper_of(const struct session *s, const struct queue *mine,
+                                     uint32_t dim)
+{
+    const struct queue *most = NULL;
+
+    VEC_EACH (each, &s->model->queues) {
+        const struct queue *queue = *each;
+        if (queue != mine && queue->kept && queue->kept->not_reclaimable && dim < queue->n_sums &&
+            queue->allocated[dim] > (most ? most->allocated[dim] : 0))
+            most = queue;
+    }
+    return most;
+}
+
 /* How many tasks must begin together. */
 static uint32_t n_needed(const struct job *job)
 {
@@ -334,7 +349,20 @@ static uint32_t n_needed(const struct job *job)
     return there + 1 < job->min_available ? job->min_available - there : 1;
 }
 
-/* Whether what it is short of is kept from it by its queue's fair share. */
+/* A queue within its share may take back what others hold of a resource, but from some queues nothing. */
+static void find_keeper(struct session *s, const struct queue *mine, uint32_t dim,
+                        struct arena *arena, struct berth_explanation *out)
+{
+    const struct queue *keeper = keeper_of(s, mine, dim);
+
+    if (!keeper)
+        return;
+    out->keeper = arena_text(arena, keeper->name);
+    out->keeper_resource = arena_text(arena, s->model->dims.at[dim]->name);
+    out->keeper_allocated = wide_clamp(keeper->allocated[dim]);
+}
+
+/* Whether what it is short of is kept from it by its queue's fair share, or by one that gives nothing back. */
 static void find_share(struct session *s, const struct task *task, struct arena *arena,
                        struct berth_explanation *out)
 {
@@ -347,12 +375,15 @@ static void find_share(struct session *s, const struct task *task, struct arena 
 
     if (dim == NOWHERE || !fair || s->policy->reclaim == RECLAIM_BY_PLUGINS ||
         (!setup_has_action(s->setup, "reclaim") && !setup_has_action(s->setup, "gangreclaim")) ||
-        out->reason->asked > out->reason->limit || out->reason->code == WAIT_LARGER_THAN_CLUSTER ||
-        !others_hold(s, queue, dim))
+        out->reason->asked > out->reason->limit || out->reason->code == WAIT_LARGER_THAN_CLUSTER)
         return;
     allocated = dim < queue->n_sums ? queue->allocated[dim] : 0;
     asked = (wide)asks_of(&task->group->kind->asks, dim) * n_needed(task->group->job);
-    if (allocated + asked <= fair[dim])
+    if (allocated + asked <= fair[dim]) {
+        find_keeper(s, queue, dim, arena, out);
+        return;
+    }
+    if (!others_hold(s, queue, dim))
         return;
     out->share_resource = arena_text(arena, s->model->dims.at[dim]->name);
     out->share_fair = wide_clamp(fair[dim]);

@@ -491,6 +491,39 @@ TEST(explain_names_the_fair_share_where_it_keeps_a_job_waiting)
     world_fini(&w);
 }
 
+/* A queue within its share may take room back, but from some queues nothing: the one that holds most is named. */
+TEST(explain_names_a_queue_that_gives_nothing_back)
+{
+    struct berth_task_group group = { .name = "task", .role = "task", .replicas = 1 };
+    struct berth_job job = { .id = "theirs", .queue = "other", .groups = &group, .n_groups = 1 };
+    struct berth_queue other = { .name = "other", .seq = 7, .not_reclaimable = true };
+    struct berth_explanation why;
+    struct world w;
+
+    world_init(&w);
+    world_queue(&w, "default");
+    world_tell(&w, BERTH_QUEUE, &other);
+    world_node(&w, "n1", 4);
+    group.asks = world_amounts(&w, 4, 1 << 20);
+    world_tell(&w, BERTH_JOB, &job);
+    world_cycle(&w);
+    world_accept(&w, BERTH_TASK_RUNNING);
+    world_job(&w, "mine", 1, 1, 2);
+    why = explain(&w, "mine");
+    CHECK_TEXT(wait_codes[why.state].word, "INSUFFICIENT_CPU");
+    CHECK_TEXT(why.keeper, "other");
+    CHECK_TEXT(why.keeper_resource, "cpu");
+    CHECK_EQ(why.keeper_allocated, 4000);
+    world_job(&w, "more", 1, 1, 3); /* would be more than its share */
+    why = explain(&w, "more");
+    CHECK_TEXT(why.keeper, NULL);
+    other.not_reclaimable = false;
+    world_tell(&w, BERTH_QUEUE, &other);
+    why = explain(&w, "mine");
+    CHECK_TEXT(why.keeper, NULL);
+    world_fini(&w);
+}
+
 /* "ready ok; cpu FAIL 4000/1000" */
 static const char *checks(struct world *w, const char *job, const char *node)
 {

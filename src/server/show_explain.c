@@ -366,6 +366,17 @@ static json_t *show_share(const struct berth_explanation *explanation)
     return object;
 }
 
+/* The queue that gives nothing back of what is lacking. */
+static json_t *show_keeper(const struct berth_explanation *explanation)
+{
+    json_t *object = json_object();
+
+    show_text(object, "queue", explanation->keeper);
+    show_text(object, "resource", explanation->keeper_resource);
+    show_amount(object, "allocated", explanation->keeper_resource, explanation->keeper_allocated);
+    return object;
+}
+
 void show_explanation(json_t *object, const struct call *call, const struct view_answer *answer,
                       const struct job_spec *spec, const char *only)
 {
@@ -388,6 +399,8 @@ void show_explanation(json_t *object, const struct call *call, const struct view
         show_set(object, "checks", show_checks(call, spec, answer));
     if (explanation->share_resource)
         show_set(object, "share", show_share(explanation));
+    if (explanation->keeper)
+        show_set(object, "notReclaimable", show_keeper(explanation));
     if (!answer->changes.n_runs)
         return;
     shown = (struct shown){ answer, json_string_value(json_object_get(queue, "name")),

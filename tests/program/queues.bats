@@ -213,3 +213,22 @@ slots() { [ "$("$BERTH" queue show "$1" -o json | jq -r '.usage.allocated.slot /
     curl_api GET "/v1/jobs/$low/attempts" | head -n -1 | jq -e '.items[0].cause == "EVICTED"'
     "$BERTH" cancel "$low"
 }
+
+@test "explain names what keeps a queue from its share" {
+    needs_root
+    start_agent --offer cpu=4
+    "$BERTH" queue create lab --reclaimable false
+    "$BERTH" queue create team
+    held=$("$BERTH" submit -o id -q lab --cpu 4 --runtime process -- sh -c "while [ ! -e $DATA/go ]; do sleep 0.1; done")
+    until_true 20 sh -c "'$BERTH' job show '$held' -o json | jq -e '.state == \"running\"'"
+    job=$("$BERTH" submit -o id -q team --cpu 2 --runtime process -- true)
+    until_true 20 sh -c "'$BERTH' job show '$job' -o json | jq -e '.reasons[0].code == \"INSUFFICIENT_CPU\"'"
+    run "$BERTH" explain "$job"
+    [[ $output == *"queue lab holds 4 cpu, and gives nothing back (reclaimable: no)"* ]]
+    "$BERTH" explain "$job" -o json | jq -e '.notReclaimable == {queue: "lab", resource: "cpu", allocated: "4"}'
+    # Once it may be taken back, it is.
+    "$BERTH" queue set lab --reclaimable yes
+    "$BERTH" wait "$job" --timeout 60s
+    touch "$DATA/go"
+    "$BERTH" wait "$held" --timeout 60s
+}
