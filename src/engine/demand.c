@@ -208,21 +208,6 @@ uint64_t demand_together(struct session *s, struct job *job, uint64_t needed)
 
 /* --- What of a gang could run in one network domain */
 
-/* How many of a group's class a job has; 0 if a group before it has that class too. */
-static uint64_t n_of_class(const struct job *job, size_t from)
-{
-    uint64_t n = 0;
-
-    for (size_t i = 0; i < job->n_groups; i++) {
-        if (job->groups[i].kind != job->groups[from].kind)
-            continue;
-        if (i < from)
-            return 0;
-        n += job->groups[i].spec->replicas;
-    }
-    return n;
-}
-
 /* How many tasks of a job a domain would hold if it were empty, each class by itself; from `enough` on they are not counted. */
 static uint64_t most_in(struct session *s, const struct job *job, const struct domain *domain,
                         uint64_t enough)
@@ -230,7 +215,7 @@ static uint64_t most_in(struct session *s, const struct job *job, const struct d
     uint64_t sum = 0;
 
     for (size_t i = 0; i < job->n_groups && sum < enough; i++) {
-        uint64_t of_class = n_of_class(job, i), n = 0;
+        uint64_t of_class = job_n_of_kind(job, i), n = 0;
         for (size_t k = 0; k < domain->n_nodes && n < of_class; k++)
             n += most_on(s, job->groups[i].kind, domain->nodes[k]);
         sum += lesser(n, of_class);

@@ -314,21 +314,6 @@ uint64_t kind_n_ever(struct session *s, struct kind *kind)
     return kind->n_ever;
 }
 
-/* How many tasks of the kind the job has, from a group on; 0 if one before that has it too. */
-static uint64_t n_of_kind(const struct job *job, size_t from)
-{
-    const struct kind *kind = job->groups[from].kind;
-    uint64_t n = 0;
-
-    for (size_t i = 0; i < from; i++)
-        if (job->groups[i].kind == kind)
-            return 0;
-    for (size_t i = from; i < job->n_groups; i++)
-        if (job->groups[i].kind == kind)
-            n += job->groups[i].spec->replicas;
-    return n;
-}
-
 /* How many of its tasks the nodes held if they were empty, each kind by itself; from its minimum on
  * they are not counted. What succeeded needs no room any more. */
 static uint64_t most_of(struct session *s, const struct job *job)
@@ -336,7 +321,7 @@ static uint64_t most_of(struct session *s, const struct job *job)
     uint64_t sum = job->n[BERTH_TASK_SUCCEEDED];
 
     for (size_t i = 0; i < job->n_groups && sum < job->min_available; i++) {
-        uint64_t n = n_of_kind(job, i);
+        uint64_t n = job_n_of_kind(job, i);
         uint64_t most = n ? kind_n_ever(s, job->groups[i].kind) : 0;
         sum += n < most ? n : most;
     }
@@ -360,7 +345,7 @@ static bool is_larger_than_cluster(struct session *s, struct job *job)
 
 static bool is_alike(const struct job *job)
 {
-    return job->n_groups && n_of_kind(job, 0) == job->n_tasks;
+    return job->n_groups && job_n_of_kind(job, 0) == job->n_tasks;
 }
 
 static const char *stuck_group(struct session *s, const struct job *job, const struct kind *kind)

@@ -286,6 +286,20 @@ uint32_t job_n_ready(const struct job *job)
     return job_n_allocated(job) + job->n[BERTH_TASK_SUCCEEDED];
 }
 
+uint64_t job_n_of_kind(const struct job *job, size_t from)
+{
+    const struct kind *kind = job->groups[from].kind;
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < from; i++)
+        if (job->groups[i].kind == kind)
+            return 0;
+    for (size_t i = from; i < job->n_groups; i++)
+        if (job->groups[i].kind == kind)
+            n += job->groups[i].spec->replicas;
+    return n;
+}
+
 bool job_is_short(const struct job *job)
 {
     return job_n_ready(job) + job->n[BERTH_TASK_PIPELINED] < job->min_available;

@@ -184,7 +184,9 @@ bool reservation_holds(struct session *s, const struct berth_reservation *reserv
 bool task_is_due(struct session *s, const struct task *task);
 
 /* Counts of a job's tasks as a gang sees them. */
-uint32_t job_n_ready(const struct job *job);       /* allocated or succeeded */
+uint32_t job_n_ready(const struct job *job); /* allocated or succeeded */
+/** How many tasks of a group's class a job has; 0 if a group before it has that class too. */
+uint64_t job_n_of_kind(const struct job *job, size_t from);
 bool job_is_short(const struct job *job);          /* with what it is promised, of its minimum */
 uint32_t job_n_best_effort(const struct job *job); /* pending and asking for nothing */
 uint32_t job_n_valid(const struct job *job);
