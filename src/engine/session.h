@@ -118,8 +118,9 @@ struct session {
     int64_t wake_at_ms;
     uint64_t n_placed, n_evicted, n_reserved, n_taken, n_steps;
     bool limited;
-    bool is_dry_run; /* victims are taken away only to see what would happen */
-    bool promises;   /* room is promised even where it is free: the rest of it is being made */
+    bool is_dry_run;      /* victims are taken away only to see what would happen */
+    bool promises;        /* room is promised even where it is free: the rest of it is being made */
+    int64_t domain_steps; /* that searches in domains may take yet, of policy->gang_search_steps */
     const struct task *stays; /* who is no victim in this try, or NULL */
     bool only_there;  /* room is made on nodes that are there, not on machines on their way */
     bool is_refusing; /* a plugin refuses the placement that it was told of last */

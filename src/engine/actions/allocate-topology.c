@@ -11,6 +11,9 @@
 #include "engine/protect.h"
 #include "engine/topology.h"
 
+/* A domain has this part of the steps that are left, so that those behind it have some. */
+enum { STEPS_PART = 4 };
+
 /* A way to place something: what to do, how good it is. */
 struct way {
     struct saved saved;
@@ -39,14 +42,16 @@ static bool has_place(struct session *s, const struct sub_job *sub)
 
 /* Another way than in order to place all of a job in a domain. */
 static bool search_in(struct statement *stmt, struct sub_job *sub, const struct victims *tasks,
-                      const struct nodes_of *among, int64_t steps)
+                      const struct nodes_of *among)
 {
     struct session *s = stmt->s;
-    struct ways ways = {
-        .idle_only = !s->promises, .promises = s->promises, .among = among, .steps = steps
-    };
+    struct ways ways = { .idle_only = !s->promises,
+                         .promises = s->promises,
+                         .among = among,
+                         .steps = s->domain_steps / STEPS_PART,
+                         .left = &s->domain_steps };
 
-    if (!steps || sub->job->kept->n_sub_groups)
+    if (sub->job->kept->n_sub_groups)
         return false;
     statement_discard(stmt);
     if (gang_search(stmt, sub->job, tasks, &ways))
@@ -57,7 +62,7 @@ static bool search_in(struct statement *stmt, struct sub_job *sub, const struct 
 
 /* Places a sub-job's tasks in a domain until it is ready. */
 static bool place_in(struct session *s, struct sub_job *sub, const struct domain *domain,
-                     struct statement *stmt, int64_t steps)
+                     struct statement *stmt)
 {
     struct victims tasks = sub_job_pending(s, sub);
     struct seat *seat = seat_of(s, sub->job);
@@ -84,7 +89,7 @@ static bool place_in(struct session *s, struct sub_job *sub, const struct domain
     }
     if (has_place(s, sub))
         return s->log.n > stmt->mark;
-    return search_in(stmt, sub, &tasks, &among, steps) && has_place(s, sub);
+    return search_in(stmt, sub, &tasks, &among) && has_place(s, sub);
 }
 
 static double score_of(struct session *s, const struct sub_job *sub, struct way *ways, size_t n,
@@ -117,7 +122,7 @@ static bool place_sub(struct session *s, struct sub_job *sub, struct domain *top
         size_t n = 0, best;
         for (size_t i = from; i < list.ends[g]; i++) {
             stmt = statement_open(s);
-            if (place_in(s, sub, list.at[i], &stmt, s->policy->gang_search_steps / (int64_t)list.n))
+            if (place_in(s, sub, list.at[i], &stmt))
                 ways[n++] = (struct way){ statement_save(&stmt), list.at[i], 0 };
             statement_discard(&stmt);
         }
@@ -235,6 +240,7 @@ bool allocate_topology(struct session *s, struct job *job)
     struct statement stmt;
 
     list = gradients_of(s, &whole, &t->at[0]);
+    s->domain_steps = s->policy->gang_search_steps;
     for (size_t g = 0; g < list.n_groups && !best.domain; from = list.ends[g++]) {
         for (size_t i = from; i < list.ends[g]; i++) {
             struct domain **before = domains_of(s, subs, n);

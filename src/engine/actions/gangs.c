@@ -315,6 +315,7 @@ static bool cheapest(struct gang_hunt *h, const struct domain_list *domains, siz
     int at = 0;
     bool found = false;
 
+    h->s->domain_steps = h->s->policy->gang_search_steps;
     for (size_t i = 0; i < domains->n && i < most; i++) {
         struct choose c;
         struct cost cost;
@@ -334,6 +335,7 @@ static bool cheapest(struct gang_hunt *h, const struct domain_list *domains, siz
     }
     if (where) {
         h->domain = where;
+        h->s->domain_steps = h->s->policy->gang_search_steps;
         stmt = statement_open(h->s);
         found = act(&best, &stmt) && statement_has_losers(&stmt);
     }

@@ -83,6 +83,7 @@ struct search {
     struct arena
         arena; /* of the search alone: gangs that wait are many, and what they leave must not add up */
     int64_t steps, looks; /* left */
+    int64_t spent;        /* of either, in steps */
     struct turn *turns;
     size_t n_turns;
 };
@@ -620,7 +621,7 @@ static bool go_on(struct search *search, const struct turn *turn)
     return false;
 }
 
-static bool all_ways(struct search *search)
+static bool go_through(struct search *search)
 {
     search->turns = ARENA_NEW0_N(&search->arena, struct turn, search->n_tasks + 1);
     search->n_turns = 0;
@@ -648,6 +649,17 @@ static bool all_ways(struct search *search)
         search->n_turns--;
     }
     return false;
+}
+
+static bool all_ways(struct search *search)
+{
+    int64_t steps = search->steps, looks = search->looks;
+    bool found = go_through(search);
+
+    steps -= search->steps;
+    looks = (looks - search->looks) / LOOKS;
+    search->spent += steps > looks ? steps : looks;
+    return found;
 }
 
 /* Whether it may matter who is placed first: some want others near, who may be of the gang. */
@@ -806,6 +818,8 @@ bool gang_search(struct statement *stmt, struct job *job, const struct victims *
     if (search.steps <= 0 || job_has_minimum(job))
         return false;
     found = find_way(&search, stmt, tasks);
+    if (ways->left)
+        *ways->left -= search.spent;
     arena_fini(&search.arena);
     return found;
 }

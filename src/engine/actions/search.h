@@ -16,6 +16,7 @@ struct ways {
     bool reclaim;                 /* those of other queues */
     const struct nodes_of *among; /* on these nodes alone; NULL: on all */
     int64_t steps;                /* members that are put on a node, at most */
+    int64_t *left;                /* less what was done, in steps; NULL: nobody counts */
 };
 
 /**
