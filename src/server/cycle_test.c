@@ -460,7 +460,7 @@ TEST(cycle_decides_nothing_that_a_cap_would_refuse)
         op->queue_put.parent = text_copy("root");
         op->queue_put.spec = text_copy(c->spec);
         op->queue_put.by = text_copy("ann");
-        stage_open(&stage);
+        stage_open_with(&stage, NULL);
         scene_ask(&stage.scene, op);
         CHECK_EQ(op->problem.code, PROBLEM_NONE);
         op_free(op);
