@@ -117,7 +117,7 @@ enum berth_change_kind {
     BERTH_CHANGE_JOB_ENDS,     /* all of job's tasks */
     BERTH_CHANGE_NODE_RETURNS, /* node is ready again */
     BERTH_CHANGE_UNCORDON,     /* node */
-    BERTH_CHANGE_TIME,         /* until then it is withheld, or in back-off */
+    BERTH_CHANGE_TIME,         /* until then it is withheld, in back-off, or others are spared */
     BERTH_CHANGE_KIND_COUNT
 };
 #define BERTH_CHANGE_FIRST_EVENT BERTH_CHANGE_TASKS_END

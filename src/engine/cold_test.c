@@ -55,6 +55,24 @@ static void tell_queue(struct world *w, uint64_t *random, uint64_t i)
     world_tell(w, BERTH_QUEUE, &queue);
 }
 
+/* Three racks, two of them in one room. */
+static void tell_domains(struct world *w)
+{
+    const char *nodes[NODES], *racks[] = { "rack0", "rack1" };
+
+    for (uint64_t rack = 0; rack < 3; rack++) {
+        struct berth_domain domain = {
+            .name = name(w, "rack", rack), .seq = rack, .tier = 1, .nodes = { nodes, 0 }
+        };
+        for (uint64_t i = rack; i < NODES; i += 3)
+            nodes[domain.nodes.n++] = name(w, "node", i * 7 % 97);
+        world_tell(w, BERTH_DOMAIN, &domain);
+    }
+    world_tell(
+        w, BERTH_DOMAIN,
+        &(struct berth_domain){ .name = "room", .seq = 3, .tier = 2, .children = { racks, 2 } });
+}
+
 /* Devices that tasks of a namespace share, on whichever node the first of them came to. */
 static void tell_claims(struct world *w)
 {
@@ -160,6 +178,11 @@ static void tell_job(struct world *w, uint64_t *random, uint64_t i)
 
     fill_group(w, random, &groups[0]);
     fill_group(w, random, &groups[1]);
+    if (draw(random, 4) == 0)
+        job.topology = (struct berth_topology){ .mode = draw(random, 4) ? BERTH_TOPOLOGY_HARD
+                                                                        : BERTH_TOPOLOGY_SOFT,
+                                                .has_tier = true,
+                                                .highest_tier = 1 + (int)draw(random, 2) };
     if (draw(random, 3))
         job.budget = (struct berth_budget){ .is_given = true,
                                             .is_max_unavailable = draw(random, 2),
@@ -248,6 +271,7 @@ static void live(uint64_t *random, const char *profile, uint64_t mix)
     for (uint64_t i = 0; i < NODES; i++)
         tell_node(&w, random, i);
     tell_claims(&w);
+    tell_domains(&w);
     for (uint64_t i = 0; i < JOBS / 2; i++)
         tell_job(&w, random, i);
     for (int i = 0; i < STEPS; i++)

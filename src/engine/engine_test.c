@@ -393,7 +393,7 @@ TEST(engine_keeps_quotas_of_each_kind)
         world_cycle(&w);
         CHECK_EQ(w.out.counts.tasks_placed, c->placed);
         if (c->placed < 4) {
-            CHECK_TEXT(world_waits(&w, "j1"), "OVER_CAP");
+            CHECK_TEXT(world_waits(&w, "j1"), c->milli ? "OVER_CAP" : "LARGER_THAN_QUEUE");
             CHECK_TEXT(world_reason(&w, "j1")->blocker, "q");
             CHECK_EQ(world_reason(&w, "j1")->limit, c->milli);
         }

@@ -350,12 +350,12 @@ static bool cheapest(struct gang_hunt *h, const struct domain_list *domains, siz
 static bool find_room(struct statement *stmt, struct gang_hunt *h, size_t most)
 {
     struct session *s = h->s;
+    struct seat *seat = seat_of(s, h->job), before = *seat;
     struct sub_job whole = sub_job_whole(s, h->job);
     struct domain_list domains;
 
     set_pending(h);
-    if (!h->pending.n || seat_of(s, h->job)->was_taken ||
-        (!s->setup->is_reference && !take_is_short(s, h->job)))
+    if (!h->pending.n || seat->was_taken || (!s->setup->is_reference && !take_is_short(s, h->job)))
         return false;
     set_need(h);
     if (!queue_may_preempt(h->job->queue) ||
@@ -372,6 +372,8 @@ static bool find_room(struct statement *stmt, struct gang_hunt *h, size_t most)
         protect_admits(s, h->job))
         return true;
     statement_discard(stmt);
+    seat->why = before.why; /* what it waits for is what others hold, not what a try met */
+    seat->stuck = before.stuck;
     return false;
 }
 

@@ -602,10 +602,14 @@ static void take_in_order(struct session *s, struct job *job, const struct victi
 static bool find_domain(struct statement *stmt, struct job *job, bool reclaim)
 {
     struct session *s = stmt->s;
+    int64_t wake_at_ms = s->wake_at_ms;
+    bool may_be = victims_may_be(s, job, reclaim);
 
-    if ((victims_may_be(s, job, reclaim) || s->in.is_cold) && gang_find_room(stmt, job, reclaim))
+    if ((may_be || s->in.is_cold) && gang_find_room(stmt, job, reclaim))
         return true;
-    if (!s->model->n_coming) /* as below */
+    if (!may_be)
+        s->wake_at_ms = wake_at_ms; /* as in take_held */
+    if (!s->model->n_coming)        /* as below */
         note_failed(s, job, tasks_pending(s, job, true).n, reclaim);
     return note_in_vain(s, job, reclaim);
 }
